@@ -152,7 +152,7 @@ verify-catalog:
 ##@ Testing
 
 # The tests that need more than the Go toolchain. Every other package is a unit test.
-SPECIAL_TESTS := $(MODULE)/tests/(integration|hostile|chaos|e2e|server)(/|$$)
+SPECIAL_TESTS := $(MODULE)/tests/(integration|lifecycle|hostile|chaos|e2e|server)(/|$$)
 
 .PHONY: test
 test: test-unit test-integration ## Run the unit and the integration tests.
@@ -163,21 +163,16 @@ test: test-unit test-integration ## Run the unit and the integration tests.
 test-unit: $(TESTER) ## Run the tests that need nothing but Go.
 	$(GO_TEST) . "$$(go list ./... | grep -Ev '$(SPECIAL_TESTS)' | tr '\n' ' ')" -p 4 -vet=off $(if $(RACE),-race) $(TESTFLAGS)
 
-# What begins, replaces or ends an operator has a target of its own, because most of these tests need a control plane for themselves: upgrades from
-# release 0.9, webhooks and their certificates, replicas, shards, removal. A test that TESTFLAGS names runs in both.
-LIFECYCLE_TESTS := ^Test(Replay|Migration|Adoption|RestartWritesNothing|InstallOverV09|NoDiffBeforeAndAfterMigration|V1alpha1(CanBeUnserved|Limits|IsNeverRefused)|$\
-EdgeFollows|MirrorsOfTheCluster|NamespacedOperator|WebhooksOutlive|MetricsNeed|OnlyTheAPIServer|BothVersions|CertificatesFromElsewhere|$\
-ShardsDivide|NamespaceOfTheOperator|RotationUnderLoad|PagesOfReference)
-INTEGRATION = $(BIN)/cluster build --tier controlplane && \
-  LLSD_LIFECYCLE_TESTS='$(LIFECYCLE_TESTS)' LLSD_CLUSTER=$(BIN)/cluster $(GO_TEST) . ./tests/integration/... -vet=off -count=1 -timeout 40m -parallel 8
+INTEGRATION = $(BIN)/cluster build --tier controlplane && LLSD_CLUSTER=$(BIN)/cluster $(GO_TEST) .
 
 .PHONY: test-integration
 test-integration: cluster $(TESTER) ## Run the tests against a real API server.
-	$(INTEGRATION) $(if $(findstring -run,$(TESTFLAGS)),,-skip '$(LIFECYCLE_TESTS)') $(TESTFLAGS)
+	$(INTEGRATION) ./tests/integration -vet=off -count=1 -timeout 40m -parallel 8 $(TESTFLAGS)
 
+# Most of these tests need a control plane of their own.
 .PHONY: test-lifecycle
 test-lifecycle: cluster $(TESTER) ## Install, upgrade from release 0.9, replace and remove operators, most of them in a control plane of their own.
-	$(INTEGRATION) $(if $(findstring -run,$(TESTFLAGS)),,-run '$(LIFECYCLE_TESTS)') $(TESTFLAGS)
+	$(INTEGRATION) ./tests/lifecycle -vet=off -count=1 -timeout 40m -parallel 8 $(TESTFLAGS)
 
 # LLSD_HOSTILE_REPORT=FILE writes the table of what each input took there.
 .PHONY: test-hostile
@@ -208,9 +203,9 @@ bench-cluster: cluster build ## Measure many new custom resources, edits among t
 
 # The programs of the oldest Kubernetes are built once, in about nine minutes. It is run by hand, before each release.
 .PHONY: test-oldest
-test-oldest: cluster $(TESTER) ## Run the integration tests on the oldest Kubernetes that is supported.
+test-oldest: cluster $(TESTER) ## Run the integration and lifecycle tests on the oldest Kubernetes that is supported.
 	$(BIN)/cluster build --tier controlplane --kubernetes hack/cluster/oldest
-	LLSD_CLUSTER=$(BIN)/cluster LLSD_KUBERNETES=$(CURDIR)/hack/cluster/oldest $(GO_TEST) . ./tests/integration/... -count=1 -timeout 60m -parallel 4 $(TESTFLAGS)
+	LLSD_CLUSTER=$(BIN)/cluster LLSD_KUBERNETES=$(CURDIR)/hack/cluster/oldest $(GO_TEST) . "./tests/integration ./tests/lifecycle" -count=1 -timeout 60m -p 1 -parallel 4 $(TESTFLAGS)
 
 .PHONY: test-server
 test-server: $(TESTER) ## Let real llama-stack servers load the generated configurations.
@@ -232,7 +227,7 @@ test-node-faults: ## Break the API server and the network of a node where the op
 	LLSD_CHAOS=full $(MAKE) test-e2e TESTFLAGS='-v -run TestNodeFaults $(TESTFLAGS)'
 
 # What takes long and breaks rarely. NIGHTLY names single parts.
-NIGHTLY ?= test-chaos-full test-node-faults test-server-full verify-patches test-oldest fuzz-minute bench bench-cluster dashboard-pictures newcomer
+NIGHTLY ?= test-chaos-full test-node-faults test-server-full verify-patches test-oldest test-loops fuzz-minute bench bench-cluster dashboard-pictures newcomer
 .PHONY: nightly
 nightly: ## Run what .ci/run leaves out, before a release: hours (Linux and root; NIGHTLY='test-oldest' for a part).
 	hack/make/nightly.sh $(BIN)/nightly $(NIGHTLY)
@@ -249,6 +244,10 @@ verify-patches: # the catalog against the packages of all patch releases
 .PHONY: test-chaos-full
 test-chaos-full: # all faults, and with the goals of docs/maintainers/reliability.md
 	LLSD_CHAOS=full $(MAKE) test-chaos
+
+.PHONY: test-loops
+test-loops: # the unit tests with many rounds of random input
+	LLSD_LOOPS=full $(MAKE) test-unit
 
 .PHONY: fuzz-minute
 fuzz-minute:
@@ -295,7 +294,7 @@ mutate: $(GREMLINS) ## Change the code of pure packages (MUTATE) in small ways, 
 
 .PHONY: bench
 bench: ## Run the benchmarks.
-	go test -run '^$$' -bench . -benchmem $(TESTFLAGS) ./api/... ./pkg/... ./internal/... ./cmd/...
+	go test -run '^$$' -bench . -benchmem $(TESTFLAGS) ./api/... ./internal/... ./cmd/...
 
 .PHONY: cluster
 cluster: # the command that runs a real cluster for tests and the demo

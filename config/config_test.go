@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package config checks what the manifests promise.
+// Package config tests the manifests.
 package config
 
 import (
@@ -17,24 +17,23 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
-// TestCRDSize keeps the CRD far below the 262,144 bytes that a client-side "kubectl apply" can store.
+// TestCRDSize keeps the CRD well below the 262,144 bytes that client-side "kubectl apply" can store.
 //
 // Proves: L-32, R59
 func TestCRDSize(t *testing.T) {
 	const limit = 150_000
 	compact, err := yaml.YAMLToJSON(read(t, "crd/bases/llamastack.io_llamastackdistributions.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	framework.NoError(t, err)
 	t.Logf("compact JSON: %d bytes", len(compact))
 	if len(compact) >= limit {
 		t.Errorf("the CRD is %d bytes of compact JSON, want less than %d", len(compact), limit)
 	}
 }
 
-// TestCRDDescriptions checks that every field of our own explains itself and that no embedded core type does.
+// TestCRDDescriptions checks that the API's own fields have descriptions and embedded core types do not.
 //
 // Proves: R59
 func TestCRDDescriptions(t *testing.T) {
@@ -66,7 +65,7 @@ func TestCRDDescriptions(t *testing.T) {
 	t.Errorf("the CRD does not have version %s", v1alpha2.GroupVersion.Version)
 }
 
-// TestRoles checks that no role can be used to gain more than it says.
+// TestRoles checks that no role has wildcards or verbs that permit privilege escalation.
 //
 // Proves: L-18, L-19
 func TestRoles(t *testing.T) {
@@ -92,7 +91,7 @@ func TestRoles(t *testing.T) {
 	}
 }
 
-// TestManagerSelector pins what can never change in a cluster that ran release 0.9.
+// TestManagerSelector pins the selector, which is immutable and must match the Deployment of release 0.9.
 //
 // Proves: R21, L-06
 func TestManagerSelector(t *testing.T) {
@@ -113,7 +112,6 @@ func TestManagerSelector(t *testing.T) {
 	}
 }
 
-// TestSamples checks that every sample is a LlamaStackDistribution without unknown or misspelled fields.
 func TestSamples(t *testing.T) {
 	for _, path := range glob(t, "samples/v1alpha2-*.yaml") {
 		var sample v1alpha2.LlamaStackDistribution
@@ -127,13 +125,10 @@ func TestSamples(t *testing.T) {
 func read(t *testing.T, path string) []byte {
 	t.Helper()
 	content, err := os.ReadFile(filepath.FromSlash(path))
-	if err != nil {
-		t.Fatal(err)
-	}
+	framework.NoError(t, err)
 	return content
 }
 
-// decode reads one object and refuses fields that its type does not have.
 func decode(t *testing.T, path string, into any) {
 	t.Helper()
 	if err := yaml.UnmarshalStrict(read(t, path), into); err != nil {
@@ -144,9 +139,7 @@ func decode(t *testing.T, path string, into any) {
 func glob(t *testing.T, pattern string) []string {
 	t.Helper()
 	paths, err := filepath.Glob(filepath.FromSlash(pattern))
-	if err != nil {
-		t.Fatal(err)
-	}
+	framework.NoError(t, err)
 	if len(paths) == 0 {
 		t.Fatalf("nothing matches %s", pattern)
 	}

@@ -12,8 +12,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 )
 
-// clusterOnly are the rules of the operator's ClusterRole that it does not need where it watches only some namespaces, as
-// "group resource verb", with what needs them. A verb "*" stands for all.
+// clusterOnly maps "group resource verb" to its cluster-wide feature. The verb "*" stands for all verbs.
 var clusterOnly = map[string]string{
 	"apiextensions.k8s.io customresourcedefinitions *":               "conversion and migration",
 	"apiextensions.k8s.io customresourcedefinitions/status *":        "migration",
@@ -28,8 +27,7 @@ var clusterOnly = map[string]string{
 	"authorization.k8s.io subjectaccessreviews *":                    "metrics",
 }
 
-// TestNamespacedRole checks that the Role of a watched namespace has the rules of the ClusterRole, but for those that are about the whole
-// cluster.
+// TestNamespacedRole checks that the Role of a watched namespace equals the ClusterRole without clusterOnly.
 //
 // Proves: L-34, L-19
 func TestNamespacedRole(t *testing.T) {
@@ -50,7 +48,7 @@ func TestNamespacedRole(t *testing.T) {
 	}
 }
 
-// TestNamespacedDepthPolicy checks that the policy rejects what the API server asks the webhook about where there is one, and nothing else.
+// TestNamespacedDepthPolicy checks that the policy rejects exactly the objects that the depth webhook matches.
 //
 // Proves: R63, L-34
 func TestNamespacedDepthPolicy(t *testing.T) {
@@ -71,7 +69,7 @@ func TestNamespacedDepthPolicy(t *testing.T) {
 	}
 }
 
-// permissions lists rules as "group resource verb", sorted.
+// permissions returns the rules as sorted "group resource verb" strings.
 func permissions(rules []rbacv1.PolicyRule) []string {
 	var list []string
 	for _, rule := range rules {

@@ -16,10 +16,12 @@ import (
 	"k8s.io/apimachinery/pkg/util/version"
 	celconfig "k8s.io/apiserver/pkg/apis/cel"
 	"k8s.io/apiserver/pkg/cel/environment"
+
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
-// TestRulesCompileOnOldKubernetes compiles the CEL rules of the CRD as Kubernetes 1.30 does. (internal/offline/admission compiles the
-// policy so, whenever it is used.)
+// TestRulesCompileOnOldKubernetes compiles the CEL rules of the CRD for Kubernetes 1.30. The package
+// internal/offline/admission does this for the policy.
 //
 // Proves: R57
 func TestRulesCompileOnOldKubernetes(t *testing.T) {
@@ -28,13 +30,9 @@ func TestRulesCompileOnOldKubernetes(t *testing.T) {
 	old, rules := environment.MustBaseEnvSet(version.MajorMinor(1, 30)), 0
 	for _, v := range definition.Spec.Versions {
 		var props apiextensions.JSONSchemaProps
-		if err := apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(v.Schema.OpenAPIV3Schema, &props, nil); err != nil {
-			t.Fatal(err)
-		}
+		framework.NoError(t, apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(v.Schema.OpenAPIV3Schema, &props, nil))
 		root, err := schema.NewStructural(&props)
-		if err != nil {
-			t.Fatal(err)
-		}
+		framework.NoError(t, err)
 		visitor := schema.Visitor{Structural: func(s *schema.Structural) bool {
 			if len(s.XValidations) == 0 {
 				return false
@@ -59,15 +57,13 @@ func TestRulesCompileOnOldKubernetes(t *testing.T) {
 	}
 }
 
-// Kubernetes 1.30 evaluates lastIndexOf of an empty text to an error, and the policy then admits everything. Newer libraries do not, so that only a
-// cluster of that release shows it: make test-oldest.
+// In Kubernetes 1.30, lastIndexOf of an empty string fails, and the policy then admits every object. Newer CEL
+// libraries do not fail, so only "make test-oldest" shows it.
 //
 // Proves: R57
 func TestPolicySearchesNoEmptyText(t *testing.T) {
 	raw, err := os.ReadFile("policy/policy.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	framework.NoError(t, err)
 	for _, receiver := range regexp.MustCompile(`(.{0,30})\.lastIndexOf\(`).FindAllStringSubmatch(string(raw), -1) {
 		if !strings.HasSuffix(receiver[1], "(':' + string(p.provider))") {
 			t.Errorf("…%s.lastIndexOf: the text may be empty", receiver[1])

@@ -14,7 +14,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/release"
 )
 
-// Proves: R28, R93, L-16 (every name has a pinned image for each release line that it can stand for, and each says whether it is known to be published).
+// Proves: R28, R93, L-16 (each name has a pinned image for each release line, and a source for its publication).
 func TestDistributions(t *testing.T) {
 	seen := map[string]bool{}
 	for _, d := range distributions.All() {
@@ -70,7 +70,7 @@ func TestDistributions(t *testing.T) {
 	}
 }
 
-// The images that a new resource gets are proven to be published, from release line 1.1 on.
+// From release line 1.1 on, the default images of new resources are published.
 //
 // Proves: R93.
 func TestPublishedReleases(t *testing.T) {
@@ -92,7 +92,6 @@ func TestBaseOfUnknownName(t *testing.T) {
 	}
 }
 
-// The table that Distributions returns is the caller's own.
 func TestDistributionsIsACopy(t *testing.T) {
 	distributions.All()[0].Name = "changed"
 	if got := distributions.All()[0].Name; got == "changed" {
@@ -100,7 +99,7 @@ func TestDistributionsIsACopy(t *testing.T) {
 	}
 }
 
-// Proves: R28 (every distribution has a base for every release line that can run it).
+// Proves: R28.
 func TestBasesForEveryLine(t *testing.T) {
 	lines := catalog.Lines()
 	for name, want := range map[string][]string{
@@ -124,7 +123,7 @@ func TestBasesForEveryLine(t *testing.T) {
 	}
 }
 
-// What an environment variable switches on is off without it: a base starts with the variables that the operator sets, and no others.
+// Bases refer to variables only with a default or a condition, so a server starts without them.
 //
 // Proves: R28, R47.
 func TestBasesDemandNoVariable(t *testing.T) {

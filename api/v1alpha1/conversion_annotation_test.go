@@ -25,7 +25,7 @@ func annotationsOf(tree map[string]any) map[string]any {
 	return annotations
 }
 
-// Proves: R22, R53, MIG-ANN (compact, only what is needed, removed when there is nothing to say)
+// Proves: R22, R53, MIG-ANN (the annotation holds only necessary values, and is absent without any).
 func TestTheAnnotationSaysWhatIsNeeded(t *testing.T) {
 	t.Parallel()
 
@@ -73,7 +73,7 @@ func TestTheAnnotationSaysWhatIsNeeded(t *testing.T) {
 	}
 }
 
-// Proves: R22, R53, MIG-ANN, L-26 (damaged, foreign, oversized and newer annotations)
+// Proves: R22, R53, MIG-ANN, L-26.
 func TestUnreadableAnnotationsAreSetAside(t *testing.T) {
 	t.Parallel()
 
@@ -83,7 +83,7 @@ func TestUnreadableAnnotationsAreSetAside(t *testing.T) {
 		value any
 		// want is the spec in v1alpha2.
 		want string
-		// kept reports that the value stands under the other key afterwards.
+		// kept reports whether the value moves to the annotation for unreadable records.
 		kept bool
 	}{
 		"no JSON":                 {`{"version":1,`, `{distribution: {}, workload: {replicas: 2}}`, true},
@@ -153,7 +153,7 @@ func TestUnreadableAnnotationsAreSetAside(t *testing.T) {
 				t.Errorf("set aside: %v, want %t", got, test.kept)
 			}
 
-			// Once set aside it stays there, whatever is converted from now on.
+			// The value also stays there in further conversions.
 			again := ToV1alpha2(FromV1alpha2(converted))
 			if diff := cmp.Diff(converted, again); diff != "" {
 				t.Errorf("after another way there and back (- before, + after):\n%s", diff)
@@ -183,7 +183,7 @@ func TestUnreadableAnnotationsAreSetAside(t *testing.T) {
 	})
 }
 
-// A kept value is as large as itself and what plain conversion gave instead.
+// The size of a kept value includes the value that plain conversion produces instead.
 //
 // Proves: R53, L-26.
 func TestTheLargestKeptValueIsLostFirst(t *testing.T) {
@@ -206,8 +206,7 @@ func TestTheLargestKeptValueIsLostFirst(t *testing.T) {
 	}
 }
 
-// Proves: R53, L-26 (the API server refuses larger annotations in the answer of a conversion, and then every list
-// fails)
+// Proves: R53, L-26 (the API server rejects conversion responses with larger annotations, and then every list fails).
 func TestAnnotationsStayBelowTheLimit(t *testing.T) {
 	t.Parallel()
 

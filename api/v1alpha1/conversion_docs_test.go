@@ -25,7 +25,7 @@ func readGuide(t *testing.T) string {
 	return string(content)
 }
 
-// Proves: FR-083, MIG-MAP (what the documentation says is what conversion does)
+// Proves: FR-083, MIG-MAP (the documented table equals fieldMappings).
 func TestTheGuideHasTheTable(t *testing.T) {
 	t.Parallel()
 
@@ -42,7 +42,7 @@ func TestTheGuideHasTheTable(t *testing.T) {
 	}
 }
 
-// Proves: MIG-EX, US-7.2, US-7.3 (the guide's objects are valid, and convert into each other as it says)
+// Proves: MIG-EX, US-7.2, US-7.3 (the guide's objects are valid).
 func TestGuideObjectsConvertIntoEachOther(t *testing.T) {
 	t.Parallel()
 
@@ -78,7 +78,7 @@ func TestGuideObjectsConvertIntoEachOther(t *testing.T) {
 	}
 }
 
-// Proves: MIG-ANN, R53 (the annotation that the guide explains is one that conversion writes)
+// Proves: MIG-ANN, R53 (conversion writes the annotation that the guide shows).
 func TestTheGuideShowsAnAnnotation(t *testing.T) {
 	t.Parallel()
 

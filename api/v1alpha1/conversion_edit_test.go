@@ -11,7 +11,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 )
 
-// edits are what someone changes: a value in YAML by path; an empty one removes the field.
+// edits maps paths to new values in YAML. An empty value removes the field.
 type edits map[string]string
 
 func (e edits) apply(t *testing.T, tree map[string]any) {
@@ -36,7 +36,7 @@ func TestEditsOfV1alpha1ObjectsThroughV1alpha2(t *testing.T) {
 	s := readSchemas(t)
 	for name, test := range map[string]struct {
 		spec string
-		// edits are made one after the other, each through v1alpha2, without a write through v1alpha1 between them.
+		// edits are applied in order, each through v1alpha2, without a write through v1alpha1 in between.
 		edits []edits
 		want  string
 	}{
@@ -169,7 +169,7 @@ func TestEditsOfV1alpha2ObjectsThroughV1alpha1(t *testing.T) {
 	s := readSchemas(t)
 	for name, test := range map[string]struct {
 		spec string
-		// edits are made one after the other, each through v1alpha1.
+		// edits are applied in order, each through v1alpha1.
 		edits []edits
 		want  string
 	}{
@@ -273,7 +273,7 @@ func TestEditsOfV1alpha2ObjectsThroughV1alpha1(t *testing.T) {
 	}
 }
 
-// Proves: R52, FR-082 (conditions of both operators are readable in both versions, and none is made up)
+// Proves: R52, FR-082 (both versions show the conditions of both operators, and no others).
 func TestStatusIsTheSameInBothVersions(t *testing.T) {
 	t.Parallel()
 

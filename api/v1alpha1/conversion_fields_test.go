@@ -18,7 +18,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/parse"
 )
 
-// leaves lists the fields below a type that are not structs of the API itself, with their types.
+// leaves adds the fields below typ, with their types, except for structs of the API itself.
 func leaves(typ reflect.Type, path string, into map[string]string) {
 	suffix := ""
 	for typ.Kind() == reflect.Pointer || (typ.Kind() == reflect.Slice && typ != reflect.TypeFor[apiextensionsv1.JSON]()) {
@@ -28,7 +28,7 @@ func leaves(typ reflect.Type, path string, into map[string]string) {
 		typ = typ.Elem()
 	}
 	if typ.Kind() != reflect.Struct || !strings.HasPrefix(typ.PkgPath(), "github.com/llamastack/") {
-		// A string type of the API is a string.
+		// String types of the API count as strings.
 		name := typ.String()
 		if typ.Kind() == reflect.String {
 			name = "string"
@@ -49,7 +49,7 @@ func leavesOf(root reflect.Type) map[string]string {
 	return found
 }
 
-// within returns the leaves at or below a path, by what follows the path.
+// within returns the leaves at or below path, keyed by the rest of their path.
 func within(all map[string]string, path string) map[string]string {
 	found := map[string]string{}
 	for leaf, typ := range all {
@@ -60,8 +60,7 @@ func within(all map[string]string, path string) map[string]string {
 	return found
 }
 
-// Proves: FR-083, MIG-MAP, R22 (no field of either version is forgotten, and what travels as it is has the same type
-// there)
+// Proves: FR-083, MIG-MAP, R22 (fieldMappings covers both versions, and unchanged fields have equal types).
 func TestEveryFieldIsInTheTable(t *testing.T) {
 	t.Parallel()
 
@@ -102,7 +101,7 @@ func TestEveryFieldIsInTheTable(t *testing.T) {
 	}
 }
 
-// Proves: R4, EC-3 (what counts as exposed is decided once)
+// Proves: R4, EC-3.
 func TestExposedIsWhatTheParserSays(t *testing.T) {
 	t.Parallel()
 
@@ -118,7 +117,7 @@ func TestExposedIsWhatTheParserSays(t *testing.T) {
 	}
 }
 
-// Proves: FR-080 (what a caller needs that has objects of either version)
+// Proves: FR-080.
 func TestConvertKnowsBothVersions(t *testing.T) {
 	t.Parallel()
 
@@ -144,7 +143,7 @@ func TestConvertKnowsBothVersions(t *testing.T) {
 	}
 }
 
-// A number is the same however its text was decoded.
+// A number may be decoded as an integer or as a float.
 func TestSameComparesNumbersByValue(t *testing.T) {
 	t.Parallel()
 
@@ -161,11 +160,11 @@ func TestSameComparesNumbersByValue(t *testing.T) {
 	}
 }
 
-// Proves: R41 (an object of v1alpha1 no longer counts as one with any field that only v1alpha2 has).
+// Proves: R41 (with a field that only v1alpha2 has, an object no longer counts as v1alpha1).
 func TestEveryFieldOfV1alpha2MovesAnObjectOn(t *testing.T) {
 	t.Parallel()
 
-	values := map[string]string{ // where an empty object is not a value
+	values := map[string]string{ // for fields that have no value if they are an empty object
 		"spec.networking.tls.enabled": "true", "spec.networking.tls.secretName": "own", "spec.disabled": "[eval]",
 		"spec.workload.imagePullSecrets": "[{name: registry}]", "spec.workload.resourceClaims": "[{name: gpu}]",
 		"spec.workload.overrides.envFrom": "[{configMapRef: {name: c}}]",

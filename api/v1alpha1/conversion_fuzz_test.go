@@ -13,7 +13,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 )
 
-// Proves: L-26, R22, R53 (total: any JSON object at all; lossless: any that has the shape of the version)
+// Proves: L-26, R22, R53 (any JSON object converts; an object with the version's schema converts without loss).
 func FuzzToV1alpha2(f *testing.F) {
 	fuzzConversion(f, "llamastack.io/v1alpha1", spoke, ToV1alpha2, FromV1alpha2)
 }
@@ -35,7 +35,7 @@ func fuzzConversion(f *testing.F, apiVersion string, source versionSchema, there
 		if _, err := json.Marshal(converted); err != nil {
 			t.Fatalf("the result is no JSON: %v", err)
 		}
-		// Only what the schema would admit has to come back, and only from annotations that the API server would admit.
+		// Only objects and annotations that the API server admits must survive the round trip.
 		var typed any = &LlamaStackDistribution{}
 		if source.version == v1alpha2.OriginV1alpha2 {
 			typed = &v1alpha2.LlamaStackDistribution{}
@@ -55,7 +55,7 @@ func fuzzConversion(f *testing.F, apiVersion string, source versionSchema, there
 	})
 }
 
-// hasNull reports whether null stands where the schema wants an object: the API server refuses that.
+// hasNull reports whether an object of the schema is null, which the API server rejects.
 func hasNull(tree map[string]any, s versionSchema) bool {
 	for _, section := range s.sections {
 		if value, found := lookup(tree, section.path); found && value == nil {
@@ -65,8 +65,7 @@ func hasNull(tree map[string]any, s versionSchema) bool {
 	return false
 }
 
-// Proves: L-26, R53 (no annotation stops conversion, reaches the status, or puts something into the spec that a client
-// of that version could not decode)
+// Proves: L-26, R53 (no annotation makes conversion fail, adds a status, or makes the spec undecodable).
 func FuzzAnnotation(f *testing.F) {
 	f.Fuzz(func(t *testing.T, annotation string) {
 		object := map[string]any{

@@ -17,11 +17,10 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 )
 
-// generator makes objects as the API server could hand them over: of the shape of the Go types, with members that are
-// absent, zero, empty or set, in spellings that the Go types would not keep.
+// generator makes random objects with absent, zero, empty and set fields, also in notations that Go types normalize.
 type generator struct {
 	*rand.Rand
-	// detail is the chance that an optional field is there, in percent.
+	// detail is the probability in percent that an optional field is set.
 	detail int
 }
 
@@ -66,7 +65,7 @@ func (g generator) metadata() map[string]any {
 	return metadata
 }
 
-// spokeShapes and hubShapes are values for fields whose interesting values chance would rarely hit.
+// spokeShapes and hubShapes generate values for fields whose interesting values are rare.
 var (
 	spokeShapes = map[string]func(generator) any{
 		"spec.replicas":                       func(g generator) any { return g.Int64N(4) },
@@ -155,7 +154,7 @@ func (g generator) text() string {
 	return pick(g, "", "a", "starter", "quay.io/x/y:1", `<"quoted & 'odd'">`, "größer 大", "*", "llama-stack")
 }
 
-// openJSON makes any JSON at all: what the fields with an open schema hold.
+// openJSON returns random JSON, as fields with an open schema hold.
 func (g generator) openJSON(depth int) any {
 	kinds := 8
 	if depth > 3 {

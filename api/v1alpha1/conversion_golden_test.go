@@ -12,8 +12,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// The examples of the migration guide: before.yaml is written in v1alpha1, after.yaml is what the guide makes of it in
-// v1alpha2, converted.yaml what conversion makes of it. After a desired change: go test ./api/v1alpha1 -update
+// update rewrites the golden files: go test ./api/v1alpha1 -update. In each example of the migration guide, before.yaml
+// is v1alpha1, after.yaml is the guide's v1alpha2, and converted.yaml is the result of conversion.
 var update = flag.Bool("update", false, "write the golden files")
 
 // Proves: MIG-EX, FR-082, FR-083, US-7.1
@@ -23,7 +23,7 @@ func TestExamplesOfTheMigrationGuide(t *testing.T) {
 	s := readSchemas(t)
 	for _, test := range []struct {
 		name string
-		// declares reports that the guide goes on to say in the spec what environment variables said; conversion keeps them.
+		// declares reports whether the guide replaces environment variables by spec fields, which conversion does not.
 		declares bool
 	}{
 		{"ollama", true}, {"vllm-with-api-key", true}, {"override-config", false}, {"network-policy-and-tls", false}, {"full-featured", true},

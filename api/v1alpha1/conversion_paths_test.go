@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// Proves: MIG-MAP, API-VAL (messages about a converted object can name what its author wrote).
+// Proves: MIG-MAP, API-VAL (messages about a converted object use the paths of its original version).
 func TestPathsOfMessages(t *testing.T) {
 	t.Parallel()
 
@@ -36,7 +36,7 @@ func TestPathsOfMessages(t *testing.T) {
 	}
 }
 
-// Proves: MIG-ANN (what is told to be carried is what the version cannot say).
+// Proves: MIG-ANN (a carried path has a value that the other version cannot express).
 func TestCarriedPaths(t *testing.T) {
 	t.Parallel()
 
@@ -44,7 +44,7 @@ func TestCarriedPaths(t *testing.T) {
 		"{apiVersion: llamastack.io/v1alpha1, spec: {server: {distribution: {name: starter}, containerSpec: {name: main, port: 8321}}}}": {"spec.server.containerSpec.name"},
 		"{apiVersion: llamastack.io/v1alpha1, spec: {server: {userConfig: {configMapName: a, configMapNamespace: b}}}}":                  {"spec.server.userConfig"},
 		"{apiVersion: llamastack.io/v1alpha1, spec: {server: {userConfig: {configMapName: a}}}}":                                         nil,
-		// What has no effect in v1alpha1 either.
+		// These values have no effect in v1alpha1 either.
 		"{apiVersion: llamastack.io/v1alpha1, spec: {server: {userConfig: {configMapName: '', configMapNamespace: b}}}}":                     nil,
 		"{apiVersion: llamastack.io/v1alpha1, spec: {server: {userConfig: {configMapName: a, configMapNamespace: ''}}}}":                     nil,
 		"{apiVersion: llamastack.io/v1alpha1, spec: {server: {tlsConfig: {caBundle: {configMapName: '', configMapKeys: [a]}}}}}":             nil,

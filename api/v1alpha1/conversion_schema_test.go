@@ -13,9 +13,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// schemas fills in the defaults of both versions as the API server does. Those of v1alpha2 come from the generated
-// definition. Those of v1alpha1 come from its field list; below fields that have a counterpart the two schemas are made
-// from the same types.
+// schemas holds the defaults of both versions: the generated schema of v1alpha2 and the field list of v1alpha1. Fields
+// that both versions share have the same schema.
 type schemas struct {
 	hub   map[string]any
 	spoke map[string]any // default by path
@@ -54,10 +53,8 @@ func readSchemas(t testing.TB) schemas {
 	return result
 }
 
-// defaultHub fills in the defaults of v1alpha2.
 func (s schemas) defaultHub(object map[string]any) { fillIn(object, s.hub) }
 
-// defaultSpoke fills in the defaults of v1alpha1.
 func (s schemas) defaultSpoke(object map[string]any) {
 	for path, value := range s.spoke {
 		names := strings.Split(path, ".")
@@ -83,8 +80,7 @@ func (s schemas) defaultSpoke(object map[string]any) {
 	}
 }
 
-// fillIn is structural defaulting: a member that is missing and has a default gets it; what is missing without a
-// default stays missing, with all that it could hold.
+// fillIn sets structural defaults: it sets missing fields that have a default, and adds no parent objects.
 func fillIn(value any, schema map[string]any) {
 	switch value := value.(type) {
 	case map[string]any:
@@ -138,7 +134,7 @@ func object(t testing.TB, text string) map[string]any {
 	return result
 }
 
-// Proves: R30 (the defaults that conversion knows are those of the two schemas, all of them and no others).
+// Proves: R30 (conversion has exactly the defaults of the two schemas).
 func TestDefaultsAreThoseOfTheSchemas(t *testing.T) {
 	t.Parallel()
 

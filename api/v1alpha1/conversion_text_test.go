@@ -31,7 +31,7 @@ func hubWith(field, value string) string {
 		field + `":` + value + `}}`
 }
 
-// inReview is a converted object as the API server gets and decodes it.
+// inReview returns a converted object as the API server decodes it from the review.
 func inReview(t *testing.T, object []byte) map[string]any {
 	t.Helper()
 	var review struct {
@@ -45,7 +45,7 @@ func inReview(t *testing.T, object []byte) map[string]any {
 	return review.Response.ConvertedObjects[0]
 }
 
-// Proves: R63, L-26 (what is stored already is converted, however deep or wide: one such object must not break a list).
+// Proves: R63, L-26 (one stored object must not make a list fail, however deep or wide it is).
 func TestConvertTextTakesWhateverIsStored(t *testing.T) {
 	wide := "[" + strings.Repeat("[],", 450_000) + "[]]"
 	for name, text := range map[string]string{
@@ -77,7 +77,7 @@ func TestConvertTextTakesWhateverIsStored(t *testing.T) {
 	}
 }
 
-// Proves: L-26 (an open field that is too large for the operator, and not for an answer, is not lost).
+// Proves: L-26 (an open field over the operator's limits, but small enough for a response, is kept).
 func TestConvertTextKeepsLargeFields(t *testing.T) {
 	for _, value := range []string{
 		`{"inference":` + nestedJSON(limits.OpenFieldLevels*3) + `}`,
@@ -98,7 +98,7 @@ func TestConvertTextKeepsLargeFields(t *testing.T) {
 	}
 }
 
-// Only an object that the API server could not decode loses its managedFields, which the API server then keeps as they are.
+// Only objects that the API server could not decode lose their managedFields. It then keeps the stored ones.
 //
 // Proves: L-26.
 func TestConvertTextKeepsManagedFields(t *testing.T) {
@@ -114,7 +114,7 @@ func TestConvertTextKeepsManagedFields(t *testing.T) {
 	}
 }
 
-// Proves: L-26, R63 (an annotation by hand cannot make an object that the API server cannot decode).
+// Proves: L-26, R63 (an edited annotation cannot produce an object that the API server cannot decode).
 func TestConvertTextLeavesTooDeepAnnotationAlone(t *testing.T) {
 	record := `{"version":1,"kept":{"spec.providers":{"was":` + nestedJSON(limits.StoredLevels-4) + `}}}`
 	quoted, err := json.Marshal(record)
@@ -132,7 +132,7 @@ func TestConvertTextLeavesTooDeepAnnotationAlone(t *testing.T) {
 	}
 }
 
-// What is not an object is told apart from an object of another API.
+// Invalid JSON objects and objects of other APIs give different errors.
 func TestConvertTextRefusesWhatIsNotAnObject(t *testing.T) {
 	for text, want := range map[string]bool{`"x"`: true, `null`: true, `{`: true, `{"apiVersion":"v1"}`: false} {
 		if _, err := v1alpha1.ConvertText(t.Context(), []byte(text), hubVersion); err == nil || errors.Is(err, v1alpha1.ErrNotAnObject) != want {
@@ -141,7 +141,7 @@ func TestConvertTextRefusesWhatIsNotAnObject(t *testing.T) {
 	}
 }
 
-// leaving is a context that is done after so many questions.
+// leaving is a context that is canceled after a number of calls of Err.
 type leaving struct {
 	context.Context
 	asked, after int
@@ -155,8 +155,7 @@ func (c *leaving) Err() error {
 	return nil
 }
 
-// Nobody waits for the work on an object whose sender has gone: it ends before each of its steps. Here each step would have an effect that
-// shows: the text is not an object, its version is of another API.
+// A canceled conversion stops before its next step. The texts would make each further step fail with another error.
 //
 // Proves: R63.
 func TestConvertTextStopsBeforeEachStep(t *testing.T) {

@@ -68,7 +68,7 @@ func TestSchemeKnowsTheKind(t *testing.T) {
 	}
 }
 
-// visitFields calls visit for every field of a struct and of the structs of this package below it.
+// visitFields calls visit for each field of a struct and of its nested structs in this package.
 func visitFields(structType reflect.Type, visit func(owner reflect.Type, field reflect.StructField)) {
 	for field := range structType.Fields() {
 		visit(structType, field)

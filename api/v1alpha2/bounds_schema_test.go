@@ -12,7 +12,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
 )
 
-// Proves: R63 (the schema of v1alpha2 has the bounds that it can say, and that of v1alpha1 none of them: R52).
+// Proves: R63 (the schema of v1alpha2 has limits, and the schema of v1alpha1 has none: R52).
 func TestSchemaHasTheBounds(t *testing.T) {
 	var definition apiextensionsv1.CustomResourceDefinition
 	if err := yaml.Unmarshal(crd.LlamaStackDistributions(), &definition); err != nil {

@@ -18,12 +18,12 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/config/crd"
 )
 
-// coreTypes are fields whose type is Kubernetes' own: what is below them is not ours to list.
+// coreTypes are fields with a type of Kubernetes, whose subfields are not listed.
 var coreTypes = []string{"resources", "env", "volumes", "volumeMounts", "topologySpreadConstraints", "conditions", "envFrom", "imagePullSecrets",
 	"resourceClaims", "tolerations", "affinity"}
 
-// Proves: FR-001, FR-003, FR-012, FR-014, API-DEF, API-VAL, R30, R50, R52 (the generated CRD has the fields of the API reference, and those
-// that were added to it on purpose, with their defaults and limits; testdata/fields.txt of each version is written from the reference).
+// Proves: FR-001, FR-003, FR-012, FR-014, API-DEF, API-VAL, R30, R50, R52 (the CRD has the fields, defaults and limits
+// of testdata/fields.txt, which is written from the API reference).
 func TestCRDHasTheFieldsOfTheReference(t *testing.T) {
 	var definition apiextensionsv1.CustomResourceDefinition
 	if err := yaml.UnmarshalStrict(crd.LlamaStackDistributions(), &definition); err != nil {
@@ -49,7 +49,7 @@ func TestCRDHasTheFieldsOfTheReference(t *testing.T) {
 	}
 }
 
-// fields lists the leaves below a schema, each as "path type default limits", in sorted order.
+// fields returns the sorted leaves of a schema, each as "path type default limits".
 func fields(path string, s *apiextensionsv1.JSONSchemaProps) []string {
 	var lines []string
 	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
@@ -111,7 +111,6 @@ func describe(s *apiextensionsv1.JSONSchemaProps) string {
 	return strings.Join(words, " ")
 }
 
-// listed reads the list, without comments.
 func listed(t *testing.T, file string) []string {
 	t.Helper()
 	raw, err := os.ReadFile(file)

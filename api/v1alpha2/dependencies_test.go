@@ -9,8 +9,7 @@ import (
 	"testing"
 )
 
-// Programs that only read or write the resource import its types. They get what Kubernetes' own API types bring, which such a
-// program has anyway, and one package of this module that needs the standard library alone.
+// Clients get the dependencies of Kubernetes' API types, and one package of this module without dependencies.
 func TestTypesDependOnKubernetesTypesAlone(t *testing.T) {
 	const module = "github.com/llamastack/llama-stack-k8s-operator/"
 	allowed := dependencies(t, "k8s.io/api/core/v1", "k8s.io/apimachinery/pkg/apis/meta/v1", "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1")
@@ -26,7 +25,7 @@ func TestTypesDependOnKubernetesTypesAlone(t *testing.T) {
 	}
 }
 
-// dependencies returns the packages outside of the standard library that some packages need, themselves included.
+// dependencies returns the packages and their dependencies, without the standard library.
 func dependencies(t *testing.T, packages ...string) []string {
 	t.Helper()
 	list := exec.CommandContext(t.Context(), "go", append([]string{"list", "-deps", "-f", "{{if not .Standard}}{{.ImportPath}}{{end}}"}, packages...)...)

@@ -15,7 +15,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 )
 
-// stored is what an object of v1alpha1 is stored as.
+// stored returns the storage version of a v1alpha1 object.
 func stored(t *testing.T, spec string) *v1alpha2.LlamaStackDistribution {
 	t.Helper()
 	var object map[string]any
@@ -34,7 +34,7 @@ func stored(t *testing.T, spec string) *v1alpha2.LlamaStackDistribution {
 	return &typed
 }
 
-// Proves: R22, R41, R53 (what only v1alpha1 says reaches the operator)
+// Proves: R22, R41, R53 (settings that only v1alpha1 has reach the operator).
 func TestLegacySettingsOfConvertedObjects(t *testing.T) {
 	t.Parallel()
 
@@ -96,7 +96,7 @@ func TestLegacySettingsOfConvertedObjects(t *testing.T) {
 	}
 }
 
-// An object of v1alpha1 counts as one until its spec uses what only v1alpha2 has.
+// An object counts as v1alpha1 until its spec uses a field that only v1alpha2 has.
 //
 // Proves: R41.
 func TestFieldsOfV1alpha2MoveAnObjectOn(t *testing.T) {
@@ -134,7 +134,7 @@ func TestFieldsOfV1alpha2MoveAnObjectOn(t *testing.T) {
 	}
 }
 
-// Proves: R22, R53 (a damaged annotation is reported without its text, and a part of a value does not count)
+// Proves: R22, R53 (the problem does not quote the annotation, and incomplete values are ignored).
 func TestLegacySettingsOfDamagedAnnotations(t *testing.T) {
 	t.Parallel()
 

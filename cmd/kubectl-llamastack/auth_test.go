@@ -7,17 +7,15 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
-// The page about authentication prints the table of its sample, for people to review.
-//
 // Proves: R83.
 func TestPageAboutAuthentication(t *testing.T) {
 	r := newReader(t)
 	r.copy(t, "config/samples/v1alpha2-auth.yaml", "config/samples/v1alpha2-auth.yaml")
 	ran := 0
-	for _, b := range fixture.Blocks(t, filepath.Join(root, "docs", "auth.md")) {
+	for _, b := range framework.CodeBlocks(t, filepath.Join(root, "docs", "auth.md")) {
 		if b.Info != "sh" {
 			continue
 		}

@@ -19,42 +19,41 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/mutate"
 	"github.com/google/go-containerregistry/pkg/v1/remote"
 
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 var anyBlock = regexp.MustCompile("(?s)\n *```([a-z]+)([^\n]*)\n(.*?)\n *```\n")
 
-// ownRegistry starts a registry with a CA of its own, which the commands of the test trust by SSL_CERT_FILE. It has an image of a server by two tags.
+// ownRegistry starts a TLS registry with one server image under the given tags. The commands of the test trust its CA
+// through SSL_CERT_FILE.
 func ownRegistry(t *testing.T, repository string, tags ...string) (host string) {
 	t.Helper()
 	site := httptest.NewTLSServer(ociregistry.New(ociregistry.Logger(log.New(io.Discard, "", 0))))
 	t.Cleanup(site.Close)
 	ca := filepath.Join(t.TempDir(), "ca.crt")
-	fixture.WriteFile(t, ca, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: site.Certificate().Raw}))
+	framework.WriteFile(t, ca, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: site.Certificate().Raw}))
 	t.Setenv("SSL_CERT_FILE", ca)
 	t.Setenv("DOCKER_CONFIG", t.TempDir())
 	host = strings.TrimPrefix(site.URL, "https://")
-	base := fixture.ReadFile(t, filepath.Join(root, testdata, "base.yaml"))
+	base := framework.ReadFile(t, filepath.Join(root, testdata, "base.yaml"))
 	layer, err := crane.Layer(map[string][]byte{"app/config.yaml": base})
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	image, err := mutate.AppendLayers(empty.Image, layer)
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	for _, tag := range tags {
 		ref, err := name.ParseReference(host + "/" + repository + ":" + tag)
-		fixture.NoError(t, err)
-		fixture.NoError(t, remote.Push(ref, image, remote.WithTransport(site.Client().Transport)))
+		framework.NoError(t, err)
+		framework.NoError(t, remote.Push(ref, image, remote.WithTransport(site.Client().Transport)))
 	}
 	return host
 }
 
-// The commands of the pages about images do what they say, with a registry in the place of registry.example.com; the resources and settings on them
-// can be used as they are.
-//
-// Proves: FR-027a, FR-027f, R14, R60.
+// Proves: FR-027a, FR-027f, R14, R60 (the commands run against a test registry, and the resources and settings are
+// valid).
 func TestPagesAboutImages(t *testing.T) {
 	host := ownRegistry(t, "ai/server", "1.5.0", "build")
 	for page, want := range map[string]int{"images.md": 5, "air-gapped.md": 3} {
-		text := fixture.ReadFile(t, filepath.Join(root, "docs", page))
+		text := framework.ReadFile(t, filepath.Join(root, "docs", page))
 		r := newReader(t)
 		ran, setting := 0, ""
 		for _, m := range anyBlock.FindAllStringSubmatch(string(text), -1) {
@@ -73,7 +72,7 @@ func TestPagesAboutImages(t *testing.T) {
 			case strings.HasPrefix(content, "apiVersion: llamastack.io/"):
 				r.write(t, "my-stack.yaml", content)
 				if page == "images.md" {
-					continue // without its image, nobody knows its configuration
+					continue // the configuration is unknown without the image
 				}
 				code, out := r.run(t, "kubectl llamastack render -f my-stack.yaml --settings settings.yaml -o yaml")
 				if code != 0 || !strings.Contains(out, "image: registry.example.com/mirror/ogxai/distribution-starter:1.5.0") {
@@ -90,7 +89,7 @@ func TestPagesAboutImages(t *testing.T) {
 		if page != "images.md" {
 			continue
 		}
-		for _, tag := range []string{"latest", "large"} { // what crane has made is recognized
+		for _, tag := range []string{"latest", "large"} { // the image that crane built is recognized
 			code, out := r.run(t, "kubectl llamastack render -f my-stack.yaml --image "+host+"/ai/server:"+tag)
 			if code != 0 || !strings.Contains(out, "# Server release line: 1.5\n") {
 				t.Errorf("%s: exit code %d:\n%s", tag, code, out)
@@ -99,10 +98,10 @@ func TestPagesAboutImages(t *testing.T) {
 	}
 }
 
-// assignment is the line of a block that sets a variable, which later blocks use too.
+// assignment matches the line that sets IMAGE, which later blocks use too.
 var assignment = regexp.MustCompile(`(?m)^IMAGE=.*\n`)
 
 func (r reader) write(t *testing.T, file, content string) {
 	t.Helper()
-	fixture.WriteFile(t, filepath.Join(r.dir, file), content+"\n")
+	framework.WriteFile(t, filepath.Join(r.dir, file), content+"\n")
 }

@@ -14,8 +14,6 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/plugin/cli"
 )
 
-// A forwarded port reports by the libraries' own log what the other side says.
-//
 // Proves: NFR-003.
 func TestLogsOfLibrariesReachNoTerminalAsTheyAre(t *testing.T) {
 	var errs bytes.Buffer

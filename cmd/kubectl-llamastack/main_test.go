@@ -16,12 +16,12 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/plugin/files"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 const root = "../.."
 
-// asPlugin is set where this program is the plugin: a program is linked once, not for each test.
+// asPlugin is the environment variable that makes the test binary run as the plugin.
 const asPlugin = "LLSD_TEST_AS_PLUGIN"
 
 func TestMain(m *testing.M) {
@@ -37,22 +37,22 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// plugin returns a directory that has the command, and crane.
+// pluginRun returns a directory with the plugin and crane.
 func pluginRun(t *testing.T) string {
 	t.Helper()
 	program, err := os.Executable()
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	dir := t.TempDir()
 	for _, name := range []string{"kubectl-llamastack", "crane"} {
-		fixture.NoError(t, os.Symlink(program, filepath.Join(dir, name)))
+		framework.NoError(t, os.Symlink(program, filepath.Join(dir, name)))
 	}
 	return dir
 }
 
-// reader is someone who follows the documentation in a directory of their own.
+// reader follows the documentation in its own directory.
 type reader struct{ plugin, dir string }
 
-// run runs a script as the reader. kubectl calls the plugin as kubectl does; nothing else is asked of it.
+// run runs a script with a kubectl function that only calls the plugin.
 func (r reader) run(t *testing.T, script string) (code int, out string) {
 	t.Helper()
 	const kubectl = `kubectl() { [ "$1" = llamastack ] || return 99; shift; kubectl-llamastack "$@"; }` + "\n"
@@ -71,10 +71,10 @@ func (r reader) run(t *testing.T, script string) (code int, out string) {
 
 func (r reader) copy(t *testing.T, from, to string) {
 	t.Helper()
-	content := fixture.ReadFile(t, filepath.Join(root, from))
+	content := framework.ReadFile(t, filepath.Join(root, from))
 	to = filepath.Join(r.dir, to)
-	fixture.NoError(t, os.MkdirAll(filepath.Dir(to), 0o750))
-	fixture.WriteFile(t, to, content)
+	framework.NoError(t, os.MkdirAll(filepath.Dir(to), 0o750))
+	framework.WriteFile(t, to, content)
 }
 
 const testdata = "internal/plugin/testdata/"
@@ -94,7 +94,7 @@ func newReader(t *testing.T) reader {
 	return r
 }
 
-// Proves: NFR-004 (the command as it ships: exit codes, streams, standard input).
+// Proves: NFR-004 (exit codes, streams and standard input).
 func TestCommand(t *testing.T) {
 	r := newReader(t)
 	r.copy(t, testdata+"bad/duplicate-ids.yaml", "bad.yaml")
@@ -119,7 +119,7 @@ func TestCommand(t *testing.T) {
 	}
 }
 
-// BenchmarkRender runs the plugin as a user does, process and all. Numbers are in docs/maintainers/performance.md.
+// BenchmarkRender runs the plugin as a process. docs/maintainers/performance.md has the results.
 func BenchmarkRender(b *testing.B) {
 	command := filepath.Join(b.TempDir(), "kubectl-llamastack")
 	if out, err := exec.CommandContext(b.Context(), "go", "build", "-o", command, ".").CombinedOutput(); err != nil {
@@ -135,11 +135,9 @@ func BenchmarkRender(b *testing.B) {
 
 var block = regexp.MustCompile("(?s)\n```(sh|yaml)\n(.*?)```\n")
 
-// The commands of the documentation do what it says.
-//
-// Proves: FR-075, NFR-004 (what docs/kubectl-plugin.md says can be done; in pre-commit and in a workflow a mistake is found).
+// Proves: FR-075, NFR-004 (the commands of docs/kubectl-plugin.md, the pre-commit hook and the workflow).
 func TestDocumentation(t *testing.T) {
-	text := fixture.ReadFile(t, filepath.Join(root, "docs", "kubectl-plugin.md"))
+	text := framework.ReadFile(t, filepath.Join(root, "docs", "kubectl-plugin.md"))
 	r := newReader(t)
 	ran := map[string]int{}
 	for _, m := range block.FindAllStringSubmatch(string(text), -1) {
@@ -168,11 +166,9 @@ func TestDocumentation(t *testing.T) {
 	}
 }
 
-// Each row of docs/maintainers/comparison.md about this operator has a command that shows it: all of them run in a checkout, without a cluster.
-//
-// Proves: NFR-004.
+// Proves: NFR-004 (each row about this operator has a command that works without a cluster).
 func TestComparison(t *testing.T) {
-	text := fixture.ReadFile(t, filepath.Join(root, "docs", "maintainers", "comparison.md"))
+	text := framework.ReadFile(t, filepath.Join(root, "docs", "maintainers", "comparison.md"))
 	r := reader{plugin: pluginRun(t), dir: root}
 	ran := 0
 	for row := range strings.Lines(string(text)) {
@@ -196,17 +192,17 @@ func TestComparison(t *testing.T) {
 
 var lastCell = regexp.MustCompile("\\| `([^`]+)` \\|\n$")
 
-// completes runs the script that kubectl runs for completion.
+// completes runs the completion script of kubectl.
 func (r reader) completes(t *testing.T, script string) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "kubectl_complete-llamastack")
-	fixture.NoError(t, os.WriteFile(file, []byte(script), 0o700))
+	framework.NoError(t, os.WriteFile(file, []byte(script), 0o700))
 	if code, out := r.run(t, file+" render -o ''"); code != 0 || !strings.HasPrefix(out, "config\nyaml\n") {
 		t.Errorf("exit code %d:\n%s", code, out)
 	}
 }
 
-// inPreCommit runs the hook as pre-commit does: the entry, and the files as arguments.
+// inPreCommit runs the hook as pre-commit does: the entry with the files as arguments.
 func (r reader) inPreCommit(t *testing.T, text string) {
 	t.Helper()
 	var file struct {
@@ -214,7 +210,7 @@ func (r reader) inPreCommit(t *testing.T, text string) {
 			Hooks []struct{ Entry, Files string }
 		}
 	}
-	fixture.NoError(t, yaml.Unmarshal([]byte(text), &file))
+	framework.NoError(t, yaml.Unmarshal([]byte(text), &file))
 	hook := file.Repos[0].Hooks[0]
 	if !regexp.MustCompile(hook.Files).MatchString("deploy/team/my-stack.yaml") {
 		t.Errorf("the hook does not look at manifests: %s", hook.Files)
@@ -234,7 +230,7 @@ func (r reader) inWorkflow(t *testing.T, text string) {
 	var workflow struct {
 		Jobs map[string]struct{ Steps []struct{ Run string } }
 	}
-	fixture.NoError(t, yaml.Unmarshal([]byte(text), &workflow))
+	framework.NoError(t, yaml.Unmarshal([]byte(text), &workflow))
 	for _, step := range workflow.Jobs["validate"].Steps {
 		if step.Run == "" {
 			continue

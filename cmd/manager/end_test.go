@@ -19,10 +19,10 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
-// asManager is the variable that makes this program run the operator.
+// asManager is the environment variable that makes the test binary run the operator.
 const asManager = "LLSD_TEST_AS_MANAGER"
 
 func TestMain(m *testing.M) {
@@ -36,29 +36,29 @@ func TestMain(m *testing.M) {
 // gracePeriod is the termination grace period of the operator's pods.
 const gracePeriod = 30 * time.Second
 
-// Proves: R71 (the operator stops within the grace period of its pods, whatever the API server does: no request that hangs keeps it).
+// Proves: R71 (the operator stops within the grace period even if a request to the API server hangs).
 func TestOperatorEndsWithoutTheAPIServer(t *testing.T) {
 	t.Parallel()
 	for name, serve := range map[string]func(net.Listener){
 		"refuses":       func(l net.Listener) { _ = l.Close() },
-		"accepts":       func(net.Listener) {}, // the kernel accepts, and nobody answers
+		"accepts":       func(net.Listener) {}, // the kernel accepts, but no response follows
 		"says nonsense": func(l net.Listener) { answerAll(l, "hello\r\n\r\n") },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			listener, err := net.Listen("tcp", "127.0.0.1:0")
-			fixture.NoError(t, err)
+			framework.NoError(t, err)
 			t.Cleanup(func() { _ = listener.Close() })
 			serve(listener)
 			p := startManager(t, "http://"+listener.Addr().String())
-			fixture.Eventually(t, time.Minute, "the manager asks the API server", func() error {
+			framework.Eventually(t, time.Minute, "the manager asks the API server", func() error {
 				if !strings.Contains(p.log(), "operator starts") {
 					return errors.New(p.log())
 				}
 				return nil
 			})
 			began := time.Now()
-			fixture.NoError(t, p.cmd.Process.Signal(syscall.SIGTERM))
+			framework.NoError(t, p.cmd.Process.Signal(syscall.SIGTERM))
 			select {
 			case <-p.ended:
 				t.Logf("ended after %s", time.Since(began).Round(time.Millisecond))
@@ -82,7 +82,7 @@ func answerAll(l net.Listener, text string) {
 	}()
 }
 
-// managerProcess is a process of this program that runs the operator.
+// managerProcess is a test binary that runs the operator.
 type managerProcess struct {
 	cmd   *exec.Cmd
 	ended chan struct{}
@@ -117,13 +117,13 @@ func startManager(t *testing.T, server string) *managerProcess {
 	config.Contexts["c"] = &clientcmdapi.Context{Cluster: "c"}
 	config.CurrentContext = "c"
 	file := filepath.Join(t.TempDir(), "kubeconfig")
-	fixture.NoError(t, clientcmd.WriteToFile(*config, file))
+	framework.NoError(t, clientcmd.WriteToFile(*config, file))
 	p := &managerProcess{ended: make(chan struct{})}
 	p.cmd = exec.CommandContext(context.WithoutCancel(t.Context()), os.Args[0], "--leader-elect", "--operator-namespace=operator",
 		"--health-probe-bind-address=127.0.0.1:0", "--metrics-bind-address=127.0.0.1:0", "--webhook-bind-address=127.0.0.1:0")
 	p.cmd.Env = append(os.Environ(), asManager+"=1", "KUBECONFIG="+file)
 	p.cmd.Stdout, p.cmd.Stderr = p, p
-	fixture.NoError(t, p.cmd.Start())
+	framework.NoError(t, p.cmd.Start())
 	go func() {
 		defer close(p.ended)
 		_ = p.cmd.Wait()

@@ -20,10 +20,10 @@ import (
 	"k8s.io/client-go/tools/leaderelection"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
-// Proves: L-34 (the namespaces of the flag; no name means all).
+// Proves: L-34 (an empty list means all namespaces).
 func TestNamespaces(t *testing.T) {
 	for list, want := range map[string][]string{
 		"":             nil,
@@ -38,7 +38,6 @@ func TestNamespaces(t *testing.T) {
 	}
 }
 
-// The lease and the settings would be looked for nowhere.
 func TestRunNeedsTheOperatorNamespace(t *testing.T) {
 	err := run(t.Context(), &flags{})
 	if err == nil || !strings.Contains(err.Error(), "--operator-namespace") || !strings.Contains(err.Error(), "POD_NAMESPACE") {
@@ -46,7 +45,7 @@ func TestRunNeedsTheOperatorNamespace(t *testing.T) {
 	}
 }
 
-// Proves: R71 (a manager that ends is started again, ever more slowly, and the end of the process is not a failure).
+// Proves: R71 (a manager that ends is restarted with a growing delay, and stopping the process is not a failure).
 func TestKeepRunningStartsAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
@@ -71,8 +70,7 @@ func TestKeepRunningStartsAgain(t *testing.T) {
 	})
 }
 
-// Proves: L-30 (after an outage, a manager starts as soon as the API server is ready; one whose reports are wrong does
-// not keep it forever).
+// Proves: L-30 (after an outage a manager starts once the API server is ready, or after lastRestart at the latest).
 func TestKeepRunningWaitsForTheAPIServer(t *testing.T) {
 	for name, c := range map[string]struct{ away, want time.Duration }{
 		"two seconds": {2 * time.Second, 2 * time.Second},
@@ -99,7 +97,7 @@ func TestKeepRunningWaitsForTheAPIServer(t *testing.T) {
 	}
 }
 
-// The API server that hangs is away, and one that forbids the question is there.
+// An API server that hangs is not ready; one that forbids the request is.
 func TestAPIServerReady(t *testing.T) {
 	for status, want := range map[int]bool{http.StatusOK: true, http.StatusForbidden: true, http.StatusInternalServerError: false} {
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -109,7 +107,7 @@ func TestAPIServerReady(t *testing.T) {
 			w.WriteHeader(status)
 		}))
 		ready, err := apiServerReady(&rest.Config{Host: server.URL})
-		fixture.NoError(t, err)
+		framework.NoError(t, err)
 		if got := ready(t.Context()); got != want {
 			t.Errorf("status %d: %v", status, got)
 		}
@@ -120,7 +118,7 @@ func TestAPIServerReady(t *testing.T) {
 	}
 }
 
-// The deadline of the lease must not become that of the watches.
+// newLock must not change the timeout of the shared config.
 func TestLockLeavesTheConfigAlone(t *testing.T) {
 	config := &rest.Config{Host: "https://localhost"}
 	before := rest.CopyConfig(config)
@@ -133,8 +131,7 @@ func TestLockLeavesTheConfigAlone(t *testing.T) {
 	}
 }
 
-// Proves: L-30 (a leader gives up before another replica may take the lease, and a dead leader is replaced within ten
-// seconds).
+// Proves: L-30 (a leader stops before another replica leads, and a dead leader is replaced within ten seconds).
 func TestLeaseTimesLeaveAGap(t *testing.T) {
 	var l leaseTimes
 	l.bindFlags(flag.NewFlagSet("", flag.PanicOnError))
@@ -149,7 +146,7 @@ func TestLeaseTimesLeaveAGap(t *testing.T) {
 	}
 }
 
-// Proves: L-30 (a manager whose API server is away for longer than a moment ends: the next one has current caches).
+// Proves: L-30 (the next manager then starts with current caches).
 func TestManagerEndsWithoutTheAPIServer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
@@ -169,9 +166,9 @@ func TestManagerEndsWithoutTheAPIServer(t *testing.T) {
 	})
 }
 
-// Proves: R71 (probes are answered without a manager).
+// Proves: R71 (the health server responds without a manager).
 func TestHealthServer(t *testing.T) {
-	address := fixture.FreeAddress(t)
+	address := framework.FreeAddress(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() {
@@ -179,7 +176,7 @@ func TestHealthServer(t *testing.T) {
 		ended <- healthServer(address, ready)(ctx)
 	}()
 	for path, want := range map[string]int{"/healthz": http.StatusOK, "/readyz": http.StatusInternalServerError, "/readyz/webhooks": http.StatusInternalServerError, "/x": http.StatusNotFound} {
-		fixture.Eventually(t, time.Minute, path, func() error {
+		framework.Eventually(t, time.Minute, path, func() error {
 			answer, err := http.Get("http://" + address + path)
 			if err != nil {
 				return err
@@ -197,7 +194,7 @@ func TestHealthServer(t *testing.T) {
 	}
 }
 
-// Proves: R71 (what does not stop keeps neither the process nor the others).
+// Proves: R71 (a part that does not stop blocks neither the process nor the other parts).
 func TestTogetherDoesNotWaitForever(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())

@@ -18,7 +18,7 @@ import (
 
 	"k8s.io/client-go/rest"
 
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 // serving runs a server until the test ends.
@@ -35,15 +35,12 @@ func serving(t *testing.T, run func(context.Context) error) {
 	})
 }
 
-// Anyone who reaches the ports of the metrics and of the probes takes little memory and keeps nobody out: headers are short, and further
-// connections take the places of silent ones long before a timeout does.
-//
-// Proves: R63, R71.
+// Proves: R63, R71 (new connections replace idle ones before their timeout).
 func TestPortsBoundWhatClientsTake(t *testing.T) {
 	t.Parallel()
-	metrics, health := fixture.FreeAddress(t), fixture.FreeAddress(t)
+	metrics, health := framework.FreeAddress(t), framework.FreeAddress(t)
 	serveMetrics, err := metricsServer(&rest.Config{Host: "http://127.0.0.1:1"}, &flags{metricsAddress: metrics})
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	serving(t, serveMetrics)
 	serving(t, healthServer(health, nil))
 	for name, c := range map[string]struct {
@@ -69,7 +66,7 @@ func TestPortsBoundWhatClientsTake(t *testing.T) {
 				t.Error("HTTP/2 is served: a connection then has many requests at once")
 			}
 			for range maxConnections {
-				dial(t, c.address, nil) // says nothing, not even a handshake
+				dial(t, c.address, nil) // sends nothing, not even a handshake
 			}
 			if got := ask(dial(t, c.address, c.secure), ""); got != c.want {
 				t.Errorf("status %s among silent connections, want %s", got, c.want)
@@ -78,13 +75,13 @@ func TestPortsBoundWhatClientsTake(t *testing.T) {
 			if got := ask(idle, ""); got != c.want {
 				t.Fatalf("status %s, want %s", got, c.want)
 			}
-			for range 2 * maxConnections { // a connection counts as idle a moment after its client has the answer
+			for range 2 * maxConnections { // a connection counts as idle shortly after its client has the response
 				conn := dial(t, c.address, c.secure)
 				if got := ask(conn, ""); got != c.want {
 					t.Fatalf("status %s among idle connections, want %s", got, c.want)
 				}
 			}
-			fixture.NoError(t, idle.SetReadDeadline(time.Now().Add(idleTimeout/2)))
+			framework.NoError(t, idle.SetReadDeadline(time.Now().Add(idleTimeout/2)))
 			if _, err := idle.Read(make([]byte, 1)); !isClosed(err) {
 				t.Errorf("the oldest of more than %d idle connections is not closed: %v", maxConnections, err)
 			}
@@ -95,10 +92,10 @@ func TestPortsBoundWhatClientsTake(t *testing.T) {
 	}
 }
 
-// dial opens a connection as soon as the port is open.
+// dial opens a connection once the port is open.
 func dial(t *testing.T, address string, secure *tls.Config) (conn net.Conn) {
 	t.Helper()
-	fixture.Eventually(t, time.Minute, "a connection to "+address, func() (err error) {
+	framework.Eventually(t, time.Minute, "a connection to "+address, func() (err error) {
 		if conn, err = net.Dial("tcp", address); err != nil || secure == nil {
 			return err
 		}
@@ -113,10 +110,10 @@ func dial(t *testing.T, address string, secure *tls.Config) (conn net.Conn) {
 // statusOver sends a request and returns the status code.
 func statusOver(t *testing.T, conn net.Conn, request string) string {
 	t.Helper()
-	fixture.NoError(t, conn.SetDeadline(time.Now().Add(time.Minute)))
-	_, _ = io.WriteString(conn, request) // the answer can come before all was sent
+	framework.NoError(t, conn.SetDeadline(time.Now().Add(time.Minute)))
+	_, _ = io.WriteString(conn, request) // the response can arrive before the request is sent completely
 	answer, err := http.ReadResponse(bufio.NewReader(conn), nil)
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	code, _, _ := strings.Cut(answer.Status, " ")
 	_, _ = io.Copy(io.Discard, answer.Body)
 	_ = answer.Body.Close()
@@ -129,24 +126,24 @@ func isClosed(err error) bool {
 	return err != nil && (!errors.As(err, &timeout) || !timeout.Timeout())
 }
 
-// Proves: R71 (the metrics endpoint shows the certificate in its directory, and one of its own where there is none).
+// Proves: R71 (the metrics endpoint uses the certificate of the directory, or a self-signed one without it).
 func TestMetricsTLSTakesTheCertificateOfTheDirectory(t *testing.T) {
 	t.Parallel()
-	ca, directory := fixture.NewCA(t), t.TempDir()
+	ca, directory := framework.NewCA(t), t.TempDir()
 	if secure, _, err := metricsTLS(directory); err != nil || len(secure.Certificates) != 1 {
 		t.Errorf("an empty directory: %+v, %v", secure, err)
 	}
 	for name, content := range ca.ServerSecret([]string{"localhost"}) {
-		fixture.WriteFile(t, filepath.Join(directory, name), content)
+		framework.WriteFile(t, filepath.Join(directory, name), content)
 	}
 	secure, _, err := metricsTLS(directory)
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	served, err := secure.GetCertificate(nil)
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	if _, err := served.Leaf.Verify(x509.VerifyOptions{DNSName: "localhost", Roots: ca.Trust("localhost").RootCAs}); err != nil {
 		t.Error(err)
 	}
-	fixture.WriteFile(t, filepath.Join(directory, "tls.crt"), "garbage")
+	framework.WriteFile(t, filepath.Join(directory, "tls.crt"), "garbage")
 	if _, _, err := metricsTLS(directory); err == nil {
 		t.Error("a certificate that cannot be read is taken for none")
 	}

@@ -18,11 +18,12 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/distributions"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 const root = "../.."
 
-// csv is a ClusterServiceVersion, as far as it is used: other fields are an error.
+// csv is a ClusterServiceVersion with the fields that the bundle uses. Decoding rejects others.
 type csv struct {
 	APIVersion string `json:"apiVersion"`
 	Kind       string `json:"kind"`
@@ -99,24 +100,18 @@ type shown struct {
 func bundle(t *testing.T) (string, *csv) {
 	t.Helper()
 	dir := t.TempDir()
-	if err := run(root, dir); err != nil {
-		t.Fatal(err)
-	}
+	framework.NoError(t, run(root, dir))
 	c := &csv{}
 	text := readFile(t, filepath.Join(dir, bundleDir, "manifests", packageID+".clusterserviceversion.yaml"))
-	if err := yaml.UnmarshalStrict(text, c); err != nil {
-		t.Fatal(err)
-	}
+	framework.NoError(t, yaml.UnmarshalStrict(text, c))
 	return dir, c
 }
 
-// The operator may do in a cluster with OLM what it may do where the manifest installs it.
+// OLM grants the operator at least the permissions of the manifest.
 func TestBundleInstallsTheOperatorOfTheManifest(t *testing.T) {
 	_, c := bundle(t)
 	s, err := read(root)
-	if err != nil {
-		t.Fatal(err)
-	}
+	framework.NoError(t, err)
 	spec := c.Spec.Install.Spec
 	if len(spec.Deployments) != 1 || len(spec.Permissions) != 1 || len(spec.ClusterPermissions) != 1 {
 		t.Fatalf("install strategy %+v", spec)
@@ -130,9 +125,7 @@ func TestBundleInstallsTheOperatorOfTheManifest(t *testing.T) {
 		t.Error("the permissions are not those of the Deployment's ServiceAccount")
 	}
 	var role rbacv1.ClusterRole
-	if err := yaml.UnmarshalStrict(readFile(t, filepath.Join(root, "config", "rbac", "role.yaml")), &role); err != nil {
-		t.Fatal(err)
-	}
+	framework.NoError(t, yaml.UnmarshalStrict(readFile(t, filepath.Join(root, "config", "rbac", "role.yaml")), &role))
 	for _, rule := range role.Rules {
 		if !slices.ContainsFunc(spec.ClusterPermissions[0].Rules, func(r rbacv1.PolicyRule) bool { return cmp.Equal(r, rule) }) {
 			t.Errorf("the operator may not %+v", rule)
@@ -143,7 +136,6 @@ func TestBundleInstallsTheOperatorOfTheManifest(t *testing.T) {
 	}
 }
 
-// Every version of the CRD is described, and every descriptor names a field that exists.
 func TestBundleDescribesTheCRD(t *testing.T) {
 	dir, c := bundle(t)
 	var crd apiextensionsv1.CustomResourceDefinition
@@ -151,9 +143,7 @@ func TestBundleDescribesTheCRD(t *testing.T) {
 	if err != nil || len(paths) != 1 {
 		t.Fatalf("%v: %v", err, paths)
 	}
-	if err := yaml.UnmarshalStrict(readFile(t, paths[0]), &crd); err != nil {
-		t.Fatal(err)
-	}
+	framework.NoError(t, yaml.UnmarshalStrict(readFile(t, paths[0]), &crd))
 	if len(c.Spec.CRDs.Owned) != len(crd.Spec.Versions) {
 		t.Errorf("%d versions are owned, the CRD has %d", len(c.Spec.CRDs.Owned), len(crd.Spec.Versions))
 	}
@@ -186,9 +176,7 @@ func requireField(t *testing.T, schema apiextensionsv1.JSONSchemaProps, where, p
 func TestBundleExamplesAreValid(t *testing.T) {
 	_, c := bundle(t)
 	var examples []json.RawMessage
-	if err := json.Unmarshal([]byte(c.Metadata.Annotations["alm-examples"]), &examples); err != nil {
-		t.Fatal(err)
-	}
+	framework.NoError(t, json.Unmarshal([]byte(c.Metadata.Annotations["alm-examples"]), &examples))
 	if len(examples) < 10 {
 		t.Errorf("only %d examples", len(examples))
 	}
@@ -200,7 +188,7 @@ func TestBundleExamplesAreValid(t *testing.T) {
 	}
 }
 
-// A mirror needs every image that runs unless a resource says otherwise, and stops at one that is not published.
+// Mirrors need all default images. Unpublished images would make mirroring fail.
 func TestBundleNamesAllImages(t *testing.T) {
 	_, c := bundle(t)
 	var images []string
@@ -226,8 +214,6 @@ func TestBundleNamesAllImages(t *testing.T) {
 func readFile(t *testing.T, path string) []byte {
 	t.Helper()
 	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	framework.NoError(t, err)
 	return text
 }

@@ -13,7 +13,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 func TestCovers(t *testing.T) {
@@ -23,7 +23,7 @@ func TestCovers(t *testing.T) {
 		var got []string
 		for _, line := range []string{"0.3", "0.4", "0.10", "1.0", "1.5", "1.10"} {
 			covered, err := covers(lines, line)
-			fixture.NoError(t, err)
+			framework.NoError(t, err)
 			if covered {
 				got = append(got, line)
 			}
@@ -64,13 +64,13 @@ providers:
 func overlayOf(t *testing.T, text string) *overlay {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "overlay.yaml")
-	fixture.WriteFile(t, file, text)
+	framework.WriteFile(t, file, text)
 	over, err := readOverlay(file)
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	return over
 }
 
-// A change takes the place of a key on its lines, and null takes the key away.
+// A change replaces a key on its release lines, and null removes it.
 func TestOverlayRow(t *testing.T) {
 	over := overlayOf(t, someOverlay)
 	old := &catalog.Endpoint{Field: "url", Kind: catalog.EndpointURL}
@@ -98,7 +98,7 @@ func TestOverlayRow(t *testing.T) {
 	}
 }
 
-// A type that came with a new release must get a row before it can be used.
+// A type of a new release cannot be used before the overlay has a row for it.
 func TestAssembleWantsARowOfEachConfigurableType(t *testing.T) {
 	answer := &introspection{
 		Package: "ogx", Release: "1.6.0", Env: environment{Port: "OGX_PORT"},
@@ -110,7 +110,7 @@ func TestAssembleWantsARowOfEachConfigurableType(t *testing.T) {
 	}
 }
 
-// What a type of the overlay names must be there, or the server would ignore it.
+// The server ignores unknown fields, so the fields of the overlay must exist.
 func TestAssembleFindsAFieldThatIsNotThere(t *testing.T) {
 	answer := &introspection{
 		Package: "ogx", Release: "1.6.0", Env: environment{Port: "OGX_PORT"},
@@ -132,15 +132,15 @@ func TestStarterBaseKeepsItsMeaning(t *testing.T) {
 	answer := &introspection{}
 	decoder := json.NewDecoder(strings.NewReader(`{"starter": ` + packaged + `}`))
 	decoder.UseNumber()
-	fixture.NoError(t, decoder.Decode(answer))
+	framework.NoError(t, decoder.Decode(answer))
 	line := &catalog.Line{Name: "1.6", Rows: map[string][]catalog.Provider{"inference": {{
 		Type: "remote::a", Key: "api_key", Endpoint: &catalog.Endpoint{Field: "url"},
 	}}}}
 	text, err := encodeBase(line, answer.Starter, "Base config.")
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	var got, want map[string]any
-	fixture.NoError(t, yaml.Unmarshal(text, &got))
-	fixture.NoError(t, json.Unmarshal([]byte(packaged), &want))
+	framework.NoError(t, yaml.Unmarshal(text, &got))
+	framework.NoError(t, json.Unmarshal([]byte(packaged), &want))
 	want["apis"] = []any{"inference", "vector_io"}
 	want["version"] = 2
 	entries := want["providers"].(map[string]any)["inference"].([]any)
@@ -165,7 +165,7 @@ func TestSpan(t *testing.T) {
 	}
 }
 
-// Proves: R28, R47 (what makes a packaged config start that does not, or that says more than it can keep).
+// Proves: R28, R47 (composing adapts a packaged config so that it starts, and drops resources without a provider).
 func TestCompose(t *testing.T) {
 	var starterConfig, own, want map[string]any
 	for text, into := range map[string]*map[string]any{
@@ -191,7 +191,7 @@ func TestCompose(t *testing.T) {
 		  storage: {backends: {kv: {type: postgres}}, stores: {all: {backend: kv}}},
 		  registered_resources: {models: [{model_id: "${env.M:=unset}", provider_id: "${env.M:+own-m}"}], shields: [], tool_groups: [{toolgroup_id: r, provider_id: rag}]}}`: &want,
 	} {
-		fixture.NoError(t, yaml.Unmarshal([]byte(text), into))
+		framework.NoError(t, yaml.Unmarshal([]byte(text), into))
 	}
 	line := &catalog.Line{
 		APIs: map[string]catalog.API{"files": {}, "inference": {}, "tool_runtime": {}},
@@ -205,8 +205,7 @@ func TestCompose(t *testing.T) {
 	}
 }
 
-// A type of authentication that came with a new release must get a row before it can be used; the fields of its class
-// alone are its own.
+// A new authentication type needs a row in the overlay. Fields of a single class belong only to its type.
 //
 // Proves: R83.
 func TestAssembleAuthWantsARowOfEachType(t *testing.T) {
@@ -231,7 +230,7 @@ func TestAssembleAuthWantsARowOfEachType(t *testing.T) {
 		t.Errorf("without a row: %v", err)
 	}
 	line, err := assemble("1.6", answer(), overlayOf(t, rows+"  b: {source: somewhere, tenant: only_a}\n"))
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	want := []catalog.AuthType{
 		{Type: "a", Source: "somewhere", Tenant: "only_a", Fields: map[string]catalog.Field{"both": {Type: catalog.TypeString}, "only_a": {Type: catalog.TypeString}}},
 		{Type: "b", Source: "somewhere", Fields: map[string]catalog.Field{"both": {Type: catalog.TypeString}}},

@@ -10,10 +10,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
-// The page has the words of package describe: anyone who changes them makes the page again.
+// The page contains texts of package describe, so regenerate it after changing them.
 func TestProvidersPageIsThatOfTheCatalog(t *testing.T) {
 	var lines []*catalog.Line
 	for _, name := range catalog.Lines() {
@@ -21,7 +21,7 @@ func TestProvidersPageIsThatOfTheCatalog(t *testing.T) {
 		lines = append(lines, line)
 	}
 	_, made, _ := bytes.Cut(providersPage(lines), []byte("-->\n"))
-	page := fixture.ReadFile(t, filepath.Join(fixture.Root(), "docs", "providers.md"))
+	page := framework.ReadFile(t, filepath.Join(framework.Root(), "docs", "providers.md"))
 	_, written, _ := bytes.Cut(page, []byte("-->\n"))
 	if diff := cmp.Diff(string(written), string(made)); diff != "" || len(made) < 10_000 {
 		t.Errorf("docs/providers.md (-written +made, %d bytes): make catalog\n%s", len(made), diff)

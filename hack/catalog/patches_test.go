@@ -11,10 +11,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
-// answerOf is what the package of a release answers: the provider type remote::a has these fields.
+// answerOf returns the introspection of a release whose provider type remote::a has the given fields.
 func answerOf(release string, workers bool, fields ...string) *introspection {
 	answer := &introspection{
 		Package: "ogx", Release: release, Env: environment{Port: "OGX_PORT"}, HostForWorkers: !workers,
@@ -31,8 +31,7 @@ func answerOf(release string, workers bool, fields ...string) *introspection {
 	return answer
 }
 
-// The file of a release line says what is different in older patch releases, once for those that are the same, and what
-// it makes of them is what their packages say.
+// A release line's file has the differences of older patch releases, and applying them reproduces each release.
 //
 // Proves: R16.
 func TestPatchesHaveWhatDiffers(t *testing.T) {
@@ -44,7 +43,7 @@ func TestPatchesHaveWhatDiffers(t *testing.T) {
 		"1.6.0": answerOf("1.6.0", false),
 	}
 	line, err := assembleLine("testdata/nothing.yaml", "1.6", answers, map[string][]string{"1.6": {"1.6.3", "1.6.2", "1.6.1", "1.6.0"}}, overlayOf(t, someOverlay))
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	row := map[string]any{"fields": map[string]any{"new": nil}}
 	want := []catalog.Patch{
 		{Before: "1.6.3", Changes: map[string]any{"release": "1.6.2", "providers": map[string]any{"inference": map[string]any{"remote::a": row}}}},
@@ -67,7 +66,7 @@ func TestPatchesHaveWhatDiffers(t *testing.T) {
 	}
 }
 
-// A row with "type" is found by it, whatever its place.
+// Rows with "type" are matched by type, not by position.
 func TestDifferingFindsRowsByType(t *testing.T) {
 	of := func(types ...string) map[string]any {
 		var rows []any
@@ -87,19 +86,19 @@ func TestDifferingFindsRowsByType(t *testing.T) {
 	}
 }
 
-// Where only the newest release is asked, what differs in older ones is what the file says.
+// If only the newest release is introspected, the file's patches are kept.
 func TestPatchesAreKeptWhereOnlyTheNewestReleaseIsAsked(t *testing.T) {
 	over := overlayOf(t, someOverlay)
 	answers := map[string]*introspection{"1.6": answerOf("1.6.1", true, "api_key", "base_url"), "1.6.0": answerOf("1.6.0", false)}
 	whole, err := assembleLine("testdata/nothing.yaml", "1.6", answers, map[string][]string{"1.6": {"1.6.0"}}, over)
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	data, err := encodeLine(whole)
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	file := filepath.Join(t.TempDir(), "1.6.yaml")
-	fixture.WriteFile(t, file, data)
+	framework.WriteFile(t, file, data)
 	delete(answers, "1.6.0")
 	line, err := assembleLine(file, "1.6", answers, nil, over)
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	if diff := cmp.Diff(whole.Patches, line.Patches); diff != "" || len(line.Patches) == 0 {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

@@ -9,11 +9,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
-// The catalog, the base configurations and the page in this checkout are as the command wrote them; this needs no
-// Python.
 func TestGeneratedFilesCarryTheHashOfTheirContent(t *testing.T) {
 	if err := checkHashes(filepath.Join("..", "..")); err != nil {
 		t.Error(err)
@@ -43,8 +41,8 @@ func TestEditedFindsEveryKindOfChange(t *testing.T) {
 			"internal/serverconfig/catalog/ignored.go": []byte("package catalog\n"),
 		} {
 			file := filepath.Join(root, name)
-			fixture.NoError(t, os.MkdirAll(filepath.Dir(file), 0o755))
-			fixture.WriteFile(t, file, text)
+			framework.NoError(t, os.MkdirAll(filepath.Dir(file), 0o755))
+			framework.WriteFile(t, file, text)
 		}
 		err := checkHashes(root)
 		if err == nil || !strings.Contains(err.Error(), "differs: internal/serverconfig/catalog/1.0.yaml; change") {

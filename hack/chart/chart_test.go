@@ -11,20 +11,17 @@ import (
 	"testing"
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 const root = "../.."
 
-// A change of the manifest or of the overlays needs "make generate"; hack/tools/packages renders what is committed.
+// If this fails, run "make generate"; the tests in hack/tools/packages render the committed chart.
 func TestChartIsWhatTheSourcesGenerate(t *testing.T) {
 	files, err := templates(root)
-	if err != nil {
-		t.Fatal(err)
-	}
+	framework.NoError(t, err)
 	for _, add := range []func(string, map[string]string) error{metadata, readme} {
-		if err := add(root, files); err != nil {
-			t.Fatal(err)
-		}
+		framework.NoError(t, add(root, files))
 	}
 	for name, want := range files {
 		if got := readFile(t, filepath.Join(root, chartDir, name)); got != want {
@@ -36,12 +33,9 @@ func TestChartIsWhatTheSourcesGenerate(t *testing.T) {
 	}
 }
 
-// Users of the chart can set every key of the operator's ConfigMap, and no other.
 func TestSettingsOfTheChartAreTheOperators(t *testing.T) {
 	var s schema
-	if err := json.Unmarshal([]byte(readFile(t, filepath.Join(root, chartDir, "values.schema.json"))), &s); err != nil {
-		t.Fatal(err)
-	}
+	framework.NoError(t, json.Unmarshal([]byte(readFile(t, filepath.Join(root, chartDir, "values.schema.json"))), &s))
 	known := s.Properties["settings"].Properties
 	for _, key := range settings.Keys() {
 		if known[key].Description == "" {
@@ -61,12 +55,8 @@ func TestTemplatesRejectWhatTheyDoNotKnow(t *testing.T) {
 		"kind: Role\nmetadata: {name: a, labels: {b: '{{ .c }}'}}\n": "which Helm would execute",
 	} {
 		dir := t.TempDir()
-		if err := os.Mkdir(filepath.Join(dir, "dist"), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(dir, "dist", "install.yaml"), []byte(manifest), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		framework.NoError(t, os.Mkdir(filepath.Join(dir, "dist"), 0o755))
+		framework.NoError(t, os.WriteFile(filepath.Join(dir, "dist", "install.yaml"), []byte(manifest), 0o600))
 		if _, err := templates(dir); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want %q", err, want)
 		}
@@ -82,8 +72,6 @@ func TestTemplatesRejectWhatTheyDoNotKnow(t *testing.T) {
 func readFile(t *testing.T, path string) string {
 	t.Helper()
 	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	framework.NoError(t, err)
 	return string(text)
 }

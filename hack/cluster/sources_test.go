@@ -24,7 +24,7 @@ func TestBuildIsPinned(t *testing.T) {
 	}
 }
 
-// What the pages and the packages promise is what the tests can run.
+// The minimum Kubernetes version in the documentation and packages is the one that the tests run.
 func TestOldestIsWhatThePagesPromise(t *testing.T) {
 	version, err := programs.KubernetesVersion(os.DirFS("oldest"))
 	if err != nil {

@@ -12,9 +12,10 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/plugin"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/plugin/cli"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
-// answers is a kubectl that knows a cluster, and prints what it is called to change.
+// answers is a fake kubectl for a cluster. It prints the commands that would change the cluster, and fails.
 const answers = `#!/bin/sh
 case "$*" in
 "config current-context") echo "${CONTEXT?no context}" ;;
@@ -25,14 +26,14 @@ case "$*" in
 esac
 `
 
-// The demo in a cluster of the user says which cluster and images it uses, and changes nothing where it cannot go on.
+// The demo reports the cluster and the images before it changes anything, and stops if a requirement is missing.
 //
 // Proves: NFR-004.
 func TestDemoHereChecksBeforeItChanges(t *testing.T) {
 	for name, c := range map[string]struct {
 		env  []string
 		want []string
-		last string // what it ends with
+		last string // the end of the output
 	}{
 		"no context":           {nil, nil, "no current context: set KUBECONFIG"},
 		"no image":             {[]string{"CONTEXT=kind-kind"}, []string{"context        kind-kind", "operator       example.com/operator:1"}, "MODEL_SERVER_IMG is not set"},
@@ -44,9 +45,7 @@ func TestDemoHereChecksBeforeItChanges(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			kubectl := filepath.Join(t.TempDir(), "kubectl")
-			if err := os.WriteFile(kubectl, []byte(answers), 0o700); err != nil {
-				t.Fatal(err)
-			}
+			framework.NoError(t, os.WriteFile(kubectl, []byte(answers), 0o700))
 			cmd := exec.CommandContext(t.Context(), "./here.sh", "up")
 			cmd.Env = append([]string{"PATH=" + os.Getenv("PATH"), "KUBECTL=" + kubectl, "IMG=example.com/operator:1"}, c.env...)
 			out, err := cmd.CombinedOutput()
@@ -65,8 +64,7 @@ func TestDemoHereChecksBeforeItChanges(t *testing.T) {
 	}
 }
 
-// The demo finds the port although the program that forwards it starts late, as on a busy machine: Bash opens the
-// program's output only after it has expanded its command line, which takes half a second here.
+// Bash opens the output of the port-forward only after expanding its command line, which takes half a second here.
 func TestDemoHereOutlastsALateStart(t *testing.T) {
 	cmd := exec.CommandContext(t.Context(), "bash", "-euo", "pipefail", "-c", `
 eval "$(sed -n '/^forward_port()/,/^}/p' here.sh)"
@@ -80,16 +78,14 @@ echo "$url"`)
 	scratch := t.TempDir()
 	cmd.Env = append(os.Environ(), "scratch="+scratch)
 	kubectl := "#!/bin/sh\necho 'Forwarding from 127.0.0.1:12345 -> 8321'\nexec sleep 60 >/dev/null 2>&1\n"
-	if err := os.WriteFile(filepath.Join(scratch, "kubectl"), []byte(kubectl), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	framework.NoError(t, os.WriteFile(filepath.Join(scratch, "kubectl"), []byte(kubectl), 0o700))
 	out, err := cmd.CombinedOutput()
 	if err != nil || string(out) != "http://127.0.0.1:12345/v1/chat/completions\n" {
 		t.Errorf("%v\n%s", err, out)
 	}
 }
 
-// Who stops the demo reads how to go on, and not what would explain a failure.
+// If the user stops the demo, it prints how to continue, without diagnostics.
 func TestDemoTellsAStopFromAFailure(t *testing.T) {
 	for status, want := range map[string]string{"130": `The demo was stopped in the step "Wait".`, "1": `The demo failed in the step "Wait".`} {
 		cmd := exec.CommandContext(t.Context(), "bash", "-euo", "pipefail", "-c", `. ./lib.sh; down_target=down; kubectl=echo; step_title=Wait; report_failure `+status)
@@ -103,7 +99,7 @@ func TestDemoTellsAStopFromAFailure(t *testing.T) {
 	}
 }
 
-// The server that the demo's last words offer is valid.
+// The manifest that the demo offers at its end is valid.
 func TestOwnStackIsValid(t *testing.T) {
 	var out, problems bytes.Buffer
 	if code := plugin.Run(t.Context(), []string{"validate", "-f", "own-stack.yaml"}, cli.Streams{Out: &out, Err: &problems}); code != cli.ExitOK {

@@ -8,8 +8,7 @@ import (
 	"testing"
 )
 
-// The demo builds images beside the cluster: it shows their output when it needs them, fails if a build failed, and
-// leaves no build behind.
+// The demo builds images in the background, prints their output, fails with them, and stops them at its end.
 //
 // Proves: NFR-004.
 func TestDemoBuildsBesideItsSteps(t *testing.T) {

@@ -9,18 +9,19 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
-// The demo installs what is missing after saying it, installs nothing where it must not, and says what to run where it
-// cannot start a cluster.
+// The demo installs missing packages unless disabled. If it cannot start a cluster, it prints alternatives.
 //
 // Proves: NFR-004.
 func TestDemoInstallsPackages(t *testing.T) {
 	for name, c := range map[string]struct {
 		user, install string
-		system        string // Linux, unless named
+		system        string // empty means Linux
 		missing, fail bool
-		bare          bool // Debian's Python alone
+		bare          bool // Debian's Python without the venv module
 		want, silent  string
 	}{
 		"missing":      {user: "0", missing: true, want: "Install the Debian packages runc curl (not with LLSD_INSTALL=no)\n    apt-get update -qq\n    apt-get install -y -qq --no-install-recommends runc curl\n"},
@@ -39,9 +40,7 @@ func TestDemoInstallsPackages(t *testing.T) {
 				python = "exit 1"
 			}
 			for program, text := range map[string]string{"uname": "echo " + cmp.Or(c.system, "Linux"), "python3": python, "id": "echo " + c.user, "dpkg-query": status, "apt-get": `echo apt-get "$@"`} {
-				if err := os.WriteFile(filepath.Join(bin, program), []byte("#!/bin/sh\n"+text+"\n"), 0o700); err != nil {
-					t.Fatal(err)
-				}
+				framework.NoError(t, os.WriteFile(filepath.Join(bin, program), []byte("#!/bin/sh\n"+text+"\n"), 0o700))
 			}
 			cmd := exec.CommandContext(t.Context(), "bash", "-euo", "pipefail", "-c", ". ./lib.sh; can_start_cluster; install_packages runc curl")
 			cmd.Env = append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"), "LLSD_INSTALL="+c.install, "PYTHON=")

@@ -10,9 +10,11 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
-// suite is a module with three packages. What fails in it is in its environment.
+// suite is a module with three packages. Environment variables make its tests fail.
 var suite = map[string]string{
 	"go.mod": "module suite\n\ngo 1.26\n",
 	"a/a_test.go": `package a
@@ -53,7 +55,7 @@ func TestStable(t *testing.T) {}
 	"c/c_test.go": "package c\n\nfunc TestBroken(\n",
 }
 
-// A test that fails once is named as flaky, and the run passes. Everything else that fails stays a failure.
+// A test that fails once is reported as flaky, and the run passes. Other failures stay failures.
 func TestFailedTestIsRunAgain(t *testing.T) {
 	gotestsum := filepath.Join(t.TempDir(), "gotestsum")
 	build := exec.CommandContext(t.Context(), "go", "build", "-C", "../tools", "-o", gotestsum, "gotest.tools/gotestsum")
@@ -64,12 +66,8 @@ func TestFailedTestIsRunAgain(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range suite {
 		path := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		framework.NoError(t, os.MkdirAll(filepath.Dir(path), 0o700))
+		framework.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 	}
 	for name, c := range map[string]struct {
 		env, packages string

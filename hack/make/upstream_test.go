@@ -9,9 +9,11 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
-// fakeUV has the releases of the release table, and NEWER instead of the newest of all. It installs nothing.
+// fakeUV resolves the releases of the release table, and NEWER as the newest release of ogx if it is set.
 const fakeUV = `#!/bin/bash
 [ "$1 $2" = "pip compile" ] || exit 1
 wanted=$(cat "${@: -1}")
@@ -21,25 +23,19 @@ row=$(awk -F '\t' -v line="$line" '!/^#/ { if ($1 == line) { print $2 "==" $3; f
 echo "$row"
 `
 
-// What is newer than the catalog is reported, and the script fails; where nothing is newer, it passes.
+// The script fails if a release is newer than the catalog.
 //
 // Proves: R16.
 func TestUpstreamReportsWhatIsNewer(t *testing.T) {
 	version, err := exec.CommandContext(t.Context(), "bash", "-c", `. ../../tests/server/lib.sh && load_release newest && echo "$uv_version $version"`).Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	framework.NoError(t, err)
 	uv, newest, _ := strings.Cut(strings.TrimSpace(string(version)), " ")
 	cache := t.TempDir()
 	bin := filepath.Join(cache, "llama-stack-k8s-operator", "uv", uv, "bin")
-	if err := os.MkdirAll(bin, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	framework.NoError(t, os.MkdirAll(bin, 0o700))
 	python := filepath.Join(bin, "python")
 	for file, text := range map[string]string{filepath.Join(bin, "uv"): fakeUV, python: "#!/bin/sh\necho python\n"} {
-		if err := os.WriteFile(file, []byte(text), 0o700); err != nil {
-			t.Fatal(err)
-		}
+		framework.NoError(t, os.WriteFile(file, []byte(text), 0o700))
 	}
 	for newer, want := range map[string]struct {
 		fails bool

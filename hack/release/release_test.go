@@ -26,7 +26,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/tarball"
 	"sigs.k8s.io/yaml"
 
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 const (
@@ -50,7 +50,7 @@ var released = []string{
 	"provenance.json",
 }
 
-// The same sources give the same bytes, wherever and whenever they are built.
+// The bytes depend neither on the directory nor on the time of the build.
 func TestReleaseIsReproducible(t *testing.T) {
 	first, second := makeRelease(t, built(t)), makeRelease(t, built(t))
 	var want []string
@@ -61,7 +61,7 @@ func TestReleaseIsReproducible(t *testing.T) {
 		want[i] = strings.ReplaceAll(want[i], "-V.", "-"+version(t)+".")
 	}
 	entries, err := os.ReadDir(first)
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	var got []string
 	for _, entry := range entries {
 		got = append(got, entry.Name())
@@ -91,7 +91,7 @@ func TestReleaseFitsTogether(t *testing.T) {
 	follow(t, out)
 
 	var krew krewPlugin
-	fixture.NoError(t, yaml.UnmarshalStrict([]byte(read(t, out, "llamastack.krew.yaml")), &krew))
+	framework.NoError(t, yaml.UnmarshalStrict([]byte(read(t, out, "llamastack.krew.yaml")), &krew))
 	for _, p := range krew.Spec.Platforms {
 		archive := filepath.Base(p.URI)
 		members := tarMembers
@@ -107,7 +107,7 @@ func TestReleaseFitsTogether(t *testing.T) {
 	}
 
 	var made statement
-	fixture.NoError(t, json.Unmarshal([]byte(read(t, out, "provenance.json")), &made))
+	framework.NoError(t, json.Unmarshal([]byte(read(t, out, "provenance.json")), &made))
 	for _, s := range made.Subject {
 		if sums[s.Name] != s.Digest["sha256"] {
 			t.Errorf("the provenance has %s with %v, its checksum is %s", s.Name, s.Digest, sums[s.Name])
@@ -125,7 +125,7 @@ func TestImageArchiveHasAllArchitectures(t *testing.T) {
 		t.Fatalf("%v: %s", err, text)
 	}
 	index, err := layout.ImageIndexFromPath(dir)
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	top, err := index.IndexManifest()
 	if err != nil || len(top.Manifests) != 1 {
 		t.Fatalf("%v: %+v", err, top)
@@ -134,9 +134,9 @@ func TestImageArchiveHasAllArchitectures(t *testing.T) {
 		t.Errorf("the archive has %+v", got)
 	}
 	all, err := index.ImageIndex(top.Manifests[0].Digest)
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	manifest, err := all.IndexManifest()
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	var got []string
 	for _, m := range manifest.Manifests {
 		got = append(got, m.Platform.String())
@@ -149,13 +149,12 @@ func TestImageArchiveHasAllArchitectures(t *testing.T) {
 	}
 }
 
-// A test is a program with modules.
 func TestSBOMNamesEveryModule(t *testing.T) {
 	program, err := os.Executable()
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	r, err := parse([]string{"-build", "x", "-output", t.TempDir(), "-version", "1", "-image", image, "-time", "1"})
-	fixture.NoError(t, err)
-	fixture.NoError(t, r.sbom(program, "this"))
+	framework.NoError(t, err)
+	framework.NoError(t, r.sbom(program, "this"))
 	text := read(t, r.output, "this.spdx.json")
 	for _, want := range []string{`"pkg:golang/sigs.k8s.io/yaml@v`, `"pkg:golang/std@` + runtime.Version() + `"`, `"SPDX-2.3"`, `"1970-01-01T00:00:01Z"`} {
 		if !strings.Contains(text, want) {
@@ -174,7 +173,7 @@ func TestReleaseRejectsOtherVersions(t *testing.T) {
 		"no images in":                   arguments(t, filepath.Join(build, "none"), t.TempDir(), version(t), image),
 	} {
 		if want == "no images in" {
-			fixture.NoError(t, os.MkdirAll(filepath.Join(build, "none", "plugin"), 0o755))
+			framework.NoError(t, os.MkdirAll(filepath.Join(build, "none", "plugin"), 0o755))
 		}
 		if err := run(args); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want %q", err, want)
@@ -192,11 +191,11 @@ func arguments(t *testing.T, build, out, version, ref string) []string {
 func makeRelease(t *testing.T, build string) string {
 	t.Helper()
 	out := t.TempDir()
-	fixture.NoError(t, run(arguments(t, build, out, version(t), image+":v"+version(t))))
+	framework.NoError(t, run(arguments(t, build, out, version(t), image+":v"+version(t))))
 	return out
 }
 
-// built is a build directory with a small program in place of the plugin and the operator.
+// built returns a build directory with a small program instead of the plugin and the operator.
 func built(t *testing.T) string {
 	t.Helper()
 	dir, source := t.TempDir(), t.TempDir()
@@ -208,45 +207,45 @@ func built(t *testing.T) string {
 	if text, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, text)
 	}
-	program := fixture.ReadFile(t, small)
+	program := framework.ReadFile(t, small)
 	for _, path := range []string{"plugin/darwin-arm64/kubectl-llamastack", "plugin/windows-amd64/kubectl-llamastack.exe", "image/manager-linux-amd64", "image/manager-linux-arm64"} {
 		write(t, filepath.Join(dir, path), string(program))
 	}
 	for _, arch := range []string{"amd64", "arm64"} {
 		packed, err := mutate.ConfigFile(empty.Image, &v1.ConfigFile{OS: "linux", Architecture: arch})
-		fixture.NoError(t, err)
+		framework.NoError(t, err)
 		ref, err := name.NewTag(image + ":v1")
-		fixture.NoError(t, err)
-		fixture.NoError(t, tarball.WriteToFile(filepath.Join(dir, "image", "linux-"+arch+".tar"), ref, packed))
+		framework.NoError(t, err)
+		framework.NoError(t, tarball.WriteToFile(filepath.Join(dir, "image", "linux-"+arch+".tar"), ref, packed))
 	}
 	return dir
 }
 
 func write(t *testing.T, path, content string) {
 	t.Helper()
-	fixture.NoError(t, errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(content), 0o600)))
+	framework.NoError(t, errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(content), 0o600)))
 }
 
 func read(t *testing.T, dir, file string) string {
 	t.Helper()
-	content := fixture.ReadFile(t, filepath.Join(dir, file))
+	content := framework.ReadFile(t, filepath.Join(dir, file))
 	return string(content)
 }
 
 func tarMembers(t *testing.T, path string) (members []string) {
 	t.Helper()
 	in, err := os.Open(path)
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	defer in.Close() //nolint:errcheck // nothing was written
 	content, err := gzip.NewReader(in)
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	archive := tar.NewReader(content)
 	for {
 		header, err := archive.Next()
 		if errors.Is(err, io.EOF) {
 			return members
 		}
-		fixture.NoError(t, err)
+		framework.NoError(t, err)
 		members = append(members, member(header.Name, header.FileInfo().Mode()))
 	}
 }
@@ -254,7 +253,7 @@ func tarMembers(t *testing.T, path string) (members []string) {
 func zipMembers(t *testing.T, path string) (members []string) {
 	t.Helper()
 	archive, err := zip.OpenReader(path)
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	defer archive.Close() //nolint:errcheck // nothing was written
 	for _, f := range archive.File {
 		members = append(members, member(f.Name, f.Mode()))
@@ -266,11 +265,11 @@ func member(path string, mode os.FileMode) string {
 	return path + " " + map[os.FileMode]string{0o755: "755", 0o644: "644"}[mode.Perm()]
 }
 
-// follow runs the block of docs/maintainers/releasing.md that checks a download, where the files of a release are.
+// follow runs the block of docs/maintainers/releasing.md that verifies a download, in the directory of a release.
 func follow(t *testing.T, dir string) {
 	t.Helper()
 	ran := 0
-	for _, b := range fixture.Blocks(t, filepath.Join(root, "docs", "maintainers", "releasing.md")) {
+	for _, b := range framework.CodeBlocks(t, filepath.Join(root, "docs", "maintainers", "releasing.md")) {
 		if b.Info != "sh" {
 			continue
 		}

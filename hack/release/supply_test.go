@@ -15,13 +15,13 @@ import (
 
 	"sigs.k8s.io/yaml"
 
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
-// locks are the versions and hashes of what tests install from the package registry of Python.
+// locks is the directory of the versions and hashes of the Python packages that tests install.
 var locks = filepath.Join(root, "tests", "server", "locks")
 
-// workflow is what these tests read of a workflow of GitHub.
+// workflow is the tested part of a GitHub workflow.
 type workflow struct {
 	Permissions map[string]string `json:"permissions"`
 	Jobs        map[string]struct {
@@ -40,9 +40,9 @@ func workflows(t *testing.T) map[string]string {
 	texts := map[string]string{}
 	for _, pattern := range []string{".github/workflows/*.y*ml", ".github/actions/*/action.y*ml"} {
 		files, err := filepath.Glob(filepath.Join(root, pattern))
-		fixture.NoError(t, err)
+		framework.NoError(t, err)
 		for _, file := range files {
-			text := fixture.ReadFile(t, file)
+			text := framework.ReadFile(t, file)
 			texts[filepath.Base(file)] = string(text)
 		}
 	}
@@ -52,7 +52,7 @@ func workflows(t *testing.T) map[string]string {
 	return texts
 }
 
-// A tag of an action can be moved to other code, a commit cannot.
+// A tag of an action can move; a commit cannot.
 func TestWorkflowsPinActionsByCommit(t *testing.T) {
 	uses := regexp.MustCompile(`(?m)^[\s-]*["']?uses["']?\s*:.*$`)
 	pinned := regexp.MustCompile(`^\s*(- )?uses: (\./\S+|[\w.-]+/[\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+)$`)
@@ -90,7 +90,7 @@ func TestWorkflowsPinActionsByCommit(t *testing.T) {
 	}
 }
 
-// The job that can sign runs nothing that comes from the sources or their dependencies; the others can only read.
+// The signing job runs no code of the repository or its dependencies. Other jobs have read permission only.
 func TestWorkflowsHaveFewPermissions(t *testing.T) {
 	signs := false
 	for name, text := range workflows(t) {
@@ -132,7 +132,7 @@ func TestWorkflowsHaveFewPermissions(t *testing.T) {
 	}
 }
 
-// eachFile calls a function with the content of each file of the repository that a pattern of its base name selects.
+// eachFile calls f for each file of the repository whose base name matches the pattern.
 func eachFile(t *testing.T, pattern string, f func(name, text string)) {
 	t.Helper()
 	found := 0
@@ -159,7 +159,6 @@ func eachFile(t *testing.T, pattern string, f func(name, text string)) {
 	}
 }
 
-// Each package of Python that a script installs has a hash in the repository, and its version.
 func TestPythonPackagesAreLockedByHash(t *testing.T) {
 	install := regexp.MustCompile(`(?m)^[^#\n]*\bpip install((?:[^\n]*\\\n)*[^\n]*)`)
 	eachFile(t, "*.sh", func(name, text string) {
@@ -176,7 +175,7 @@ func TestPythonPackagesAreLockedByHash(t *testing.T) {
 	hash := regexp.MustCompile(`--hash=sha256:[0-9a-f]{64}\b`)
 	requirement := regexp.MustCompile(`^[a-z0-9][a-z0-9._-]*==\S+`)
 	for _, file := range append(files, filepath.Join(root, "hack", "site", "requirements.txt")) {
-		text := fixture.ReadFile(t, file)
+		text := framework.ReadFile(t, file)
 		for entry := range strings.SplitSeq(strings.ReplaceAll(strings.TrimSpace(string(text)), "\\\n", ""), "\n") {
 			if !requirement.MatchString(entry) || !hash.MatchString(entry) {
 				t.Errorf("%s: neither a version nor a hash: %.80s", file, entry)
@@ -185,9 +184,8 @@ func TestPythonPackagesAreLockedByHash(t *testing.T) {
 	}
 }
 
-// Each release that tests install has its locks, with the versions of the release table.
 func TestEachReleaseOfTheServerIsLocked(t *testing.T) {
-	table := fixture.ReadFile(t, filepath.Join(root, "tests", "server", "releases.tsv"))
+	table := framework.ReadFile(t, filepath.Join(root, "tests", "server", "releases.tsv"))
 	for row := range strings.Lines(string(table)) {
 		if strings.HasPrefix(row, "#") {
 			continue
@@ -218,19 +216,19 @@ func TestEachReleaseOfTheServerIsLocked(t *testing.T) {
 	}
 }
 
-// The lock of an older patch release has its packages; the rest is in that of the first row of its line.
+// The lock of an older patch release has only its own packages; the others are in the lock of its release line.
 func TestEachPatchReleaseIsLocked(t *testing.T) {
-	table := fixture.ReadFile(t, filepath.Join(root, "tests", "server", "patches.tsv"))
+	table := framework.ReadFile(t, filepath.Join(root, "tests", "server", "patches.tsv"))
 	for row := range strings.Lines(string(table)) {
 		if strings.HasPrefix(row, "#") {
 			continue
 		}
 		for _, version := range strings.Fields(row)[1:] {
 			files, err := filepath.Glob(filepath.Join(locks, "*-"+version+".txt"))
-			fixture.NoError(t, err)
+			framework.NoError(t, err)
 			found := false
 			for _, file := range files {
-				lock := fixture.ReadFile(t, file)
+				lock := framework.ReadFile(t, file)
 				server := strings.TrimSuffix(filepath.Base(file), "-"+version+".txt")
 				found = found || strings.Contains("\n"+string(lock), "\n"+server+"=="+version+" ")
 			}
@@ -241,7 +239,7 @@ func TestEachPatchReleaseIsLocked(t *testing.T) {
 	}
 }
 
-// go install and go run with a version take what they build from no go.sum of the repository.
+// go install and go run with a version bypass the repository's go.sum.
 func TestGoModulesAreLockedByHash(t *testing.T) {
 	unlocked := regexp.MustCompile(`(?m)^[^#\n]*\bgo (install|run)\b[^\n]*@`)
 	for _, pattern := range []string{"*.sh", "Makefile", "*.mk", "run"} {
@@ -258,7 +256,7 @@ func TestGoModulesAreLockedByHash(t *testing.T) {
 	})
 }
 
-// npm ci compares each package with the hash of the lock, if the lock has one.
+// npm ci verifies a package only if the lock has its hash.
 func TestNodePackagesAreLockedByHash(t *testing.T) {
 	integrity := regexp.MustCompile(`^sha512-[A-Za-z0-9+/]+=*$`)
 	eachFile(t, "package-lock.json", func(name, text string) {

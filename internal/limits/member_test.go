@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Proves: R63 (parts of an object are found whatever is around them, also where nothing can decode it).
+// Proves: R63 (the result does not depend on the rest of the object, which may be too deep for decoders).
 func TestMemberFindsValueWithoutDecoding(t *testing.T) {
 	deep := strings.Repeat(`[`, 20_000) + strings.Repeat(`]`, 20_000)
 	for text, want := range map[string]string{
@@ -32,7 +32,7 @@ func TestMemberFindsValueWithoutDecoding(t *testing.T) {
 	}
 }
 
-// Proves: R63 (what is measured is what is decoded: another spelling of a field does not hide a second value).
+// Proves: R63 (a field in another spelling must not hide a second value from the limits).
 func TestSpellingsCountsWhatDecodersTake(t *testing.T) {
 	for text, want := range map[string]int{
 		`{}`: 0, `[{"spec":1}]`: 0, `{"a":{"spec":1}}`: 0, `{"spec":1}`: 1, ` { "spec" : {} , "status" : 1 } `: 1,
@@ -45,7 +45,7 @@ func TestSpellingsCountsWhatDecodersTake(t *testing.T) {
 	}
 }
 
-// FuzzMember finds what a decoder finds, and takes anything else without a panic.
+// FuzzMember compares the result with a decoder's, and must not panic for other input.
 //
 // Proves: R63.
 func FuzzMember(f *testing.F) {

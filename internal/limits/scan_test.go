@@ -12,10 +12,9 @@ import (
 	"unicode/utf8"
 )
 
-// generous admits every text of a test.
 var generous = Limits{Bytes: math.MaxInt, Levels: StoredLevels, Nodes: math.MaxInt}
 
-// Proves: R63 (what is counted).
+// Proves: R63.
 func TestScanCountsLevelsAndValues(t *testing.T) {
 	for text, want := range map[string]Size{
 		`7`:                          {Levels: 0, Nodes: 1},
@@ -36,7 +35,7 @@ func TestScanCountsLevelsAndValues(t *testing.T) {
 	}
 }
 
-// Proves: R63 (a limit admits exactly as much as it says, and the place of the excess is named).
+// Proves: R63 (limits are exact, and the error has the path of the excess).
 func TestScanStopsAtTheFirstExcess(t *testing.T) {
 	limits := Limits{Bytes: 200, Levels: 3, Nodes: 6}
 	for text, want := range map[string]string{
@@ -61,7 +60,7 @@ func message(excess *ExcessError) string {
 	return excess.Error()
 }
 
-// Proves: R63 (messages stay short, whatever stands in a text).
+// Proves: R63 (messages are bounded for any text).
 func TestExcessHasShortPath(t *testing.T) {
 	name := strings.Repeat("ü", 5_000)
 	text := strings.Repeat(`{"`+name+`":`, 30)
@@ -71,7 +70,7 @@ func TestExcessHasShortPath(t *testing.T) {
 	}
 }
 
-// Proves: R63 (a text that opens a million lists costs no memory for them).
+// Proves: R63 (a text that opens a million lists allocates no memory for them).
 func TestScanNeedsMemoryForItsLimitsOnly(t *testing.T) {
 	text := []byte(strings.Repeat("[", 1<<20))
 	limits := Limits{Bytes: len(text), Levels: OpenFieldLevels, Nodes: OpenFieldNodes}
@@ -101,7 +100,7 @@ func TestCutSaysSoAndKeepsCharacters(t *testing.T) {
 	}
 }
 
-// Proves: R63 (at most 20 names in a list).
+// Proves: R63 (a list has at most 20 names).
 func TestNamesReportsHowManyAreLeftOut(t *testing.T) {
 	names := strings.Split(strings.Repeat("n ", 24)+"n", " ")
 	if got := Names(names[:20]); strings.Count(got, "n") != 20 || strings.Contains(got, "more") {
@@ -112,7 +111,7 @@ func TestNamesReportsHowManyAreLeftOut(t *testing.T) {
 	}
 }
 
-// FuzzScan compares the counts with those of a decoder, and takes anything else without a panic.
+// FuzzScan compares the counts with a decoder's, and must not panic for other input.
 //
 // Proves: R63.
 func FuzzScan(f *testing.F) {
@@ -138,7 +137,7 @@ func FuzzScan(f *testing.F) {
 	})
 }
 
-// decoded counts what a decoder reads; false where the text is not one JSON value.
+// decoded counts the levels and values that a decoder reads. It returns false unless the text is one JSON value.
 func decoded(text string) (Size, bool) {
 	if !json.Valid([]byte(text)) {
 		return Size{}, false
@@ -177,7 +176,7 @@ func decoded(text string) (Size, bool) {
 	}
 }
 
-// Names of letters, digits, "_" and "-" stand in a path as they are, all others in quotes.
+// Names of letters, digits, "_" and "-" are not quoted in paths.
 func TestExcessQuotesOddNames(t *testing.T) {
 	for name, want := range map[string]string{
 		"azAZ09_-": ".azAZ09_-", "a/b": `["a/b"]`, "a:b": `["a:b"]`, "a@b": `["a@b"]`, "a[b": `["a[b"]`, "a`b": "[\"a`b\"]", "a{b": `["a{b"]`, "": `[""]`,

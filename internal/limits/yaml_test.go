@@ -9,7 +9,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Proves: R63 (texts that make large trees are refused before they do).
+// Proves: R63 (texts that expand to large trees are rejected before they are parsed).
 func TestScanYAMLEstimatesFromAbove(t *testing.T) {
 	limits := Limits{Bytes: 100_000, Nodes: 1_000}
 	for name, c := range map[string]struct{ text, want string }{
@@ -28,7 +28,7 @@ func TestScanYAMLEstimatesFromAbove(t *testing.T) {
 	}
 }
 
-// FuzzScanYAML compares the estimate with the tree that the parser makes.
+// FuzzScanYAML compares the estimate with the parser's tree.
 //
 // Proves: R63.
 func FuzzScanYAML(f *testing.F) {
@@ -47,7 +47,7 @@ func FuzzScanYAML(f *testing.F) {
 	})
 }
 
-// valuesOf counts the nodes without names of members and documents.
+// valuesOf counts the nodes of a tree, without keys and documents.
 func valuesOf(n *yaml.Node) int {
 	count := 1
 	if n.Kind == yaml.DocumentNode {

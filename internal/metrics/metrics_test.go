@@ -21,7 +21,7 @@ var releaseLines = []string{"0.6", "0.7"}
 
 var errSilent = errors.New("silent")
 
-// used returns metrics of which each has counted something.
+// used returns metrics that have each counted something.
 func used(t *testing.T) *Metrics {
 	t.Helper()
 	m := New(releaseLines)
@@ -46,9 +46,6 @@ func used(t *testing.T) *Metrics {
 	return m
 }
 
-// Every metric that is served is defined, with the labels and values that its definition has, and by the rules of
-// Prometheus for names.
-//
 // Proves: L-33.
 func TestMetricsAreThoseThatAreDefined(t *testing.T) {
 	m := used(t)
@@ -89,10 +86,7 @@ func TestMetricsAreThoseThatAreDefined(t *testing.T) {
 	}
 }
 
-// A custom resource counts once in each gauge, with what its last reconcile reported, until it is gone or another
-// replica leads.
-//
-// Proves: L-33.
+// Proves: L-33 (each gauge counts a custom resource once, until it is deleted or another replica leads).
 func TestResourcesCountByWhatTheyReportedLast(t *testing.T) {
 	const names = "llamastack_distributions llamastack_distribution_problems llamastack_webhook_certificate_expiry_timestamp_seconds"
 	expect := func(m *Metrics, want string) {

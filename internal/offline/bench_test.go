@@ -8,10 +8,10 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/offline/manifest"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
-// typical is a resource of the usual size: three providers and five models.
+// typical is a resource of usual size: three providers and five models.
 const typical = `
 apiVersion: llamastack.io/v1alpha2
 kind: LlamaStackDistribution
@@ -36,8 +36,7 @@ spec:
     - {name: o4-mini, provider: openai}
 `
 
-// BenchmarkTry checks a typical resource as validate does: schema, rules and everything that the operator would make of
-// it.
+// BenchmarkTry measures DryRun of a typical resource, as validate calls it: schema, rules and build.
 //
 // Proves: NFR-002.
 func BenchmarkTry(b *testing.B) {
@@ -48,7 +47,7 @@ func BenchmarkTry(b *testing.B) {
 		b.Fatal(errs)
 	}
 	b.ReportAllocs()
-	report := fixture.ReportCPU(b)
+	report := framework.ReportCPU(b)
 	for b.Loop() {
 		if r := cluster.DryRun(b.Context(), docs[0]); r.Failed() {
 			b.Fatal(r.Problems)

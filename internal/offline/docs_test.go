@@ -23,7 +23,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/parse"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 const (
@@ -31,17 +31,16 @@ const (
 	externalPage  = "../../docs/external-providers.md"
 )
 
-// newCluster is a cluster with the operator's settings as they are by themselves.
 func newCluster(t testing.TB) *offline.Cluster {
 	t.Helper()
 	known, err := settings.Parse(nil)
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	return offline.NewCluster(known)
 }
 
-// The pages about configuration are executed. A block "yaml" is a resource that must render, without any finding; "yaml
-// line=1.5" renders for that release line. A block "text findings" after it has the findings that it must have instead,
-// each "severity: path"; a block "yaml config.yaml" has a part of what is generated.
+// The pages are executed. A block "yaml" must render without findings; "yaml line=1.5" renders for that release line. A
+// "text findings" block after it lists its expected findings as "severity: path", and a "yaml config.yaml" block shows
+// a part of its configuration.
 func TestConfigurationPages(t *testing.T) {
 	for page, want := range map[string]int{
 		"configuration.md": 7, "configuration-providers.md": 6, "configuration-resources.md": 6, "configuration-storage.md": 2,
@@ -54,11 +53,10 @@ func TestConfigurationPages(t *testing.T) {
 	}
 }
 
-// executePage renders the resources of a page, and returns how many there are.
 func executePage(t *testing.T, page string) (resources int) {
 	t.Helper()
 	cluster := newCluster(t)
-	all := fixture.Blocks(t, page)
+	all := framework.CodeBlocks(t, page)
 	for i, b := range all {
 		words := strings.Fields(b.Info)
 		if len(words) == 0 || words[0] != "yaml" || slices.Contains(words, "config.yaml") {
@@ -92,14 +90,14 @@ func executePage(t *testing.T, page string) (resources int) {
 	return resources
 }
 
-// Every YAML block of these pages is used as it is: a resource renders without an error, and settings can be read. The
-// warnings that a page explains are listed here, by the page and the line of the block among its resources.
+// Each YAML block must be usable unchanged: a resource renders without an error, and settings parse. The map warned
+// lists the expected warnings by page and line.
 //
 // Proves: FR-061, FR-064, FR-065, R47, R72.
 func TestBlocksOfPagesCanBeUsed(t *testing.T) {
 	cluster := newCluster(t)
 	warned := map[string]string{
-		"networking.md 2": "warning: spec.networking.expose, warning: spec.networking.expose", // it has no host name, and anyone may call the server
+		"networking.md 2": "warning: spec.networking.expose, warning: spec.networking.expose", // the resource has neither a host name nor authentication
 	}
 	for page, want := range map[string]struct{ resources, settings int }{
 		"networking.md": {resources: 3}, "workload.md": {}, "operator-settings.md": {settings: 9}, "auth.md": {resources: 7},
@@ -107,7 +105,7 @@ func TestBlocksOfPagesCanBeUsed(t *testing.T) {
 	} {
 		got := want
 		got.resources, got.settings = 0, 0
-		for _, b := range fixture.Blocks(t, "../../docs/"+page) {
+		for _, b := range framework.CodeBlocks(t, "../../docs/"+page) {
 			if b.Info != "yaml" {
 				continue
 			}
@@ -151,18 +149,18 @@ func TestBlocksOfPagesCanBeUsed(t *testing.T) {
 	}
 }
 
-// releaseLines are those of a section of docs/providers.md. The last one is the newest.
+// releaseLines matches the release lines of a section of docs/providers.md and captures the newest one, which is last.
 var releaseLines = regexp.MustCompile(`^Release lines?: (?:\d[\d., to]*[ ,])?(\d+\.\d+)\.`)
 
-// Each example of docs/providers.md renders without an error, for the newest release line that its section names.
+// Each example renders for the newest release line of its section.
 //
 // Proves: FR-005, NFR-004.
 func TestExamplesOfProvidersPage(t *testing.T) {
 	const page = "../../docs/providers.md"
-	text := fixture.ReadFile(t, page)
+	text := framework.ReadFile(t, page)
 	lines := strings.Split(string(text), "\n")
 	cluster := newCluster(t)
-	examples := fixture.Blocks(t, page)
+	examples := framework.CodeBlocks(t, page)
 	for _, b := range examples {
 		var named []string
 		for i := b.Line - 2; i >= 0 && named == nil; i-- {
@@ -184,14 +182,14 @@ func TestExamplesOfProvidersPage(t *testing.T) {
 	}
 }
 
-// The page about external providers is executed: the file of an image can be read, and is what the entry without a
-// registry describes. The entry that leaves it to the registry is good as soon as it describes the package as well.
+// The page is executed: the file of the image parses, and equals the description of the entry without a registry. The
+// entry that relies on the registry is valid once it has the description.
 //
 // Proves: FR-090, R46.
 func TestExternalProvidersPage(t *testing.T) {
 	var resources []map[string]any
 	var file *parse.ProviderPackage
-	for _, b := range fixture.Blocks(t, externalPage) {
+	for _, b := range framework.CodeBlocks(t, externalPage) {
 		if b.Info != "yaml" {
 			continue
 		}
@@ -215,7 +213,7 @@ func TestExternalProvidersPage(t *testing.T) {
 	check := func(tree map[string]any, want string) *offline.Resource {
 		t.Helper()
 		text, err := yaml.Marshal(tree)
-		fixture.NoError(t, err)
+		framework.NoError(t, err)
 		made := cluster.DryRun(t.Context(), readOne(t, string(text)))
 		if got := made.Problems.Message(); !strings.HasPrefix(got, want) || want == "" && got != "" {
 			t.Errorf("%q, want %q", got, want)
@@ -231,7 +229,7 @@ func TestExternalProvidersPage(t *testing.T) {
 	check(told, "")
 	whole := entry(asked)
 	whole["package"] = entry(told)["package"]
-	fixture.NoError(t, unstructured.SetNestedSlice(asked, []any{whole}, "spec", "externalProviders", "inference"))
+	framework.NoError(t, unstructured.SetNestedSlice(asked, []any{whole}, "spec", "externalProviders", "inference"))
 	made := check(asked, "")
 	if made.Desired == nil {
 		t.Fatal("nothing is made")
@@ -243,19 +241,17 @@ func TestExternalProvidersPage(t *testing.T) {
 	}
 }
 
-// Proves: MIG-EX, US-7.1, US-7.2, US-7.3 (the resources on the page about migration can be used as they are; what reads
-// as another one does the same, and what is written anew for v1alpha2 does the same but for what the page says).
+// Proves: MIG-EX, US-7.1, US-7.2, US-7.3 (both versions of a resource are valid, with the documented differences).
 func TestMigrationPage(t *testing.T) {
 	cluster := newCluster(t)
 	var resources []map[string]string
-	for _, b := range fixture.Blocks(t, migrationPage) {
+	for _, b := range framework.CodeBlocks(t, migrationPage) {
 		if b.Info != "yaml" {
 			continue
 		}
 		made := cluster.DryRun(t.Context(), readOne(t, b.Text))
 		for _, f := range made.Problems {
-			// Two pods share a PVC, the settings name no domain, and anyone may call the server: the same for all, and no reason
-			// for a migration to change it.
+			// All resources have these warnings: a shared PVC, no domain in the settings, and no authentication.
 			known := strings.HasSuffix(f.Path, ".storage") || f.Reason == problem.HostnameNotUnique || f.Reason == problem.Unprotected
 			if f.Severity != problem.Warning || !known {
 				t.Errorf("line %d: %s", b.Line, f)
@@ -274,7 +270,7 @@ func TestMigrationPage(t *testing.T) {
 			t.Errorf("resource %d does something else than resource %d, which it reads as (- %[1]d, + %[2]d):\n%[3]s", pair[0], pair[1], diff)
 		}
 	}
-	// The image runs its own configuration where no provider is declared.
+	// Without providers, the image runs its own configuration.
 	var kinds []string
 	for kind, text := range resources[2] {
 		if text != resources[0][kind] {
@@ -287,15 +283,15 @@ func TestMigrationPage(t *testing.T) {
 	}
 }
 
-// asText are the objects by kind, of each of which there is one.
+// asText returns the objects by kind. Each kind occurs once.
 func asText(t *testing.T, list []objects.Object) map[string]string {
 	t.Helper()
 	texts := map[string]string{}
 	for _, o := range list {
 		content, err := objects.Content(o)
-		fixture.NoError(t, err)
+		framework.NoError(t, err)
 		text, err := yaml.Marshal(content)
-		fixture.NoError(t, err)
+		framework.NoError(t, err)
 		texts[o.GetObjectKind().GroupVersionKind().Kind] = string(text)
 	}
 	if len(texts) != len(list) {
@@ -313,22 +309,21 @@ func readOne(t *testing.T, text string) *manifest.Document {
 	return documents[0]
 }
 
-// checkPart checks that what a page shows is part of what is generated.
-func checkPart(t *testing.T, made *offline.Resource, shown fixture.Block) {
+func checkPart(t *testing.T, made *offline.Resource, shown framework.CodeBlock) {
 	t.Helper()
 	if made.Desired == nil || made.Desired.Config == nil {
 		t.Fatal("nothing is generated")
 	}
 	var part, whole any
 	for text, into := range map[string]*any{shown.Text: &part, string(made.Desired.Config.YAML): &whole} {
-		fixture.NoError(t, yaml.Unmarshal([]byte(text), into))
+		framework.NoError(t, yaml.Unmarshal([]byte(text), into))
 	}
 	for _, missing := range missingIn(whole, part, "config.yaml") {
 		t.Errorf("line %d: %s", shown.Line, missing)
 	}
 }
 
-// missingIn reports what of part is not in whole. An item of a list may stand anywhere in the list of whole.
+// missingIn returns the parts that whole lacks. List items may have any position in whole.
 func missingIn(whole, part any, path string) (missing []string) {
 	switch part := part.(type) {
 	case map[string]any:

@@ -10,8 +10,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/golden"
 )
 
-// Proves: R83 (who may do what, for people to review: rules of the spec and of the operator, the server's defaults, and
-// a server that anyone may call).
+// Proves: R83 (the table lists the rules of the spec and of the operator, the server's defaults, and an open server).
 func TestRenderAccessTable(t *testing.T) {
 	r := run(t, "", "render", "-f", "testdata/access/stacks.yaml", "-o", "access")
 	golden.Text(t, *update, "testdata/access/stacks.txt", r.out)
@@ -20,8 +19,7 @@ func TestRenderAccessTable(t *testing.T) {
 	}
 }
 
-// Proves: R83 (rules of a configuration of one's own are shown too, and one that cannot be read is an error, not an
-// empty table).
+// Proves: R83 (the table includes the rules of an overrideConfig; an unreadable one is an error).
 func TestRenderAccessOfOwnConfiguration(t *testing.T) {
 	const stack = `apiVersion: llamastack.io/v1alpha2
 kind: LlamaStackDistribution

@@ -10,7 +10,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 )
 
-// Proves: NFR-004 (a wrong command line has an exit code of its own, and its message says where to look).
+// Proves: NFR-004 (wrong usage has its own exit code, and the message points to the help).
 func TestWrongUsage(t *testing.T) {
 	const sample = samplesDir + "/v1alpha2-simple.yaml"
 	for want, args := range map[string][]string{
@@ -34,7 +34,7 @@ func TestWrongUsage(t *testing.T) {
 	}
 }
 
-// Proves: NFR-004, FR-075 (files that are missing, or not what they should be, are named).
+// Proves: NFR-004, FR-075 (the error names the missing or invalid file).
 func TestWrongFiles(t *testing.T) {
 	const sample = samplesDir + "/v1alpha2-simple.yaml"
 	for want, args := range map[string][]string{
@@ -62,7 +62,6 @@ func TestWrongFiles(t *testing.T) {
 	}
 }
 
-// Every verb explains itself with examples, under the name by which kubectl calls it.
 func TestHelp(t *testing.T) {
 	for _, verb := range []string{"", "render", "validate", "version"} {
 		args := append(strings.Fields(verb), "--help")
@@ -82,7 +81,6 @@ func TestHelp(t *testing.T) {
 	}
 }
 
-// Completion works for the shells, and knows the values of --output and the release lines.
 func TestCompletion(t *testing.T) {
 	for _, shell := range []string{"bash", "zsh", "fish"} {
 		if out := mustRun(t, "", "completion", shell); !strings.Contains(out, "kubectl-llamastack") {

@@ -12,12 +12,11 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/plugin/cli"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/golden"
 )
 
-// Proves: MIG-EX, MIG-ANN, R22, R53 (a file is converted as a whole and nothing is lost; the warnings name what needs
-// attention, with the line number).
+// Proves: MIG-EX, MIG-ANN, R22, R53 (all documents are converted without loss; warnings have line numbers).
 func TestConvert(t *testing.T) {
 	const dir = "testdata/convert/"
 	for from, to := range map[string]string{"v1alpha1": "v1alpha2", "v1alpha2": "v1alpha1"} {
@@ -43,7 +42,7 @@ func TestConvert(t *testing.T) {
 	}
 }
 
-// Proves: MIG-EX (what conversion prints for the examples of the migration guide is what the webhook makes of them).
+// Proves: MIG-EX (the output equals the webhook's conversion).
 func TestConvertExamplesOfTheMigrationGuide(t *testing.T) {
 	for _, file := range glob(t, "../../api/v1alpha1/testdata/conversion/*/before.yaml") {
 		r := run(t, "", "convert", "-f", file, "--to", "v1alpha2")
@@ -54,7 +53,7 @@ func TestConvertExamplesOfTheMigrationGuide(t *testing.T) {
 	}
 }
 
-// Proves: FR-083, US-7.1 (a resource of v1alpha1 is validated as it is, and rendered as the one that it converts to).
+// Proves: FR-083, US-7.1 (validate checks the v1alpha1 resource, and render renders its v1alpha2 form).
 func TestV1alpha1IsRendered(t *testing.T) {
 	const file = "testdata/good/v1alpha1.yaml"
 	if r := run(t, "", "validate", file); r.code != cli.ExitOK || strings.Count(r.out, "\n") != 1 || !strings.Contains(r.out, "each pod has its own state") {
@@ -70,7 +69,7 @@ func TestV1alpha1IsRendered(t *testing.T) {
 	}
 }
 
-// Proves: MIG-EX, FR-075 (what the API server would refuse is not converted, and nothing is printed).
+// Proves: MIG-EX, FR-075 (input that the API server rejects is an error, with empty output).
 func TestConvertRefuses(t *testing.T) {
 	for _, file := range []string{"v1alpha1-schema", "unknown-field", "v9", "no-version"} {
 		file := "testdata/bad/" + file + ".yaml"
@@ -92,8 +91,7 @@ func TestConvertRefuses(t *testing.T) {
 	}
 }
 
-// Proves: MIG-EX, MIG-ANN, R22, R53 (a value that is not admitted keeps nothing from being converted, there and back; a
-// warning reports it).
+// Proves: MIG-EX, MIG-ANN, R22, R53 (an inadmissible value converts in both directions, with a warning).
 func TestConvertLosesNothingOfWhatIsRefused(t *testing.T) {
 	const file = "testdata/convert/refused.yaml"
 	warnings := ""
@@ -112,7 +110,7 @@ func TestConvertLosesNothingOfWhatIsRefused(t *testing.T) {
 	golden.Text(t, *update, strings.TrimSuffix(file, "yaml")+"warnings", warnings)
 }
 
-// Proves: R41, US-7.2 (a warning reports what has no effect as long as the annotation is there).
+// Proves: R41, US-7.2 (the warning appears only while the feature flag is off).
 func TestConvertWarnsOfNetworkPolicies(t *testing.T) {
 	const old = "apiVersion: llamastack.io/v1alpha1\nkind: LlamaStackDistribution\nmetadata: {name: a}\n" +
 		"spec: {server: {distribution: {name: starter}}, network: {allowedFrom: {namespaces: [b]}}}\n"
@@ -130,7 +128,7 @@ func TestConvertWarnsOfNetworkPolicies(t *testing.T) {
 	}
 }
 
-// Proves: MIG-EX (JSON for programs: an object of one document, a List of several).
+// Proves: MIG-EX (one document becomes an object, several become a List).
 func TestConvertAsJSON(t *testing.T) {
 	one := run(t, "", "convert", "-f", "testdata/convert/v1alpha2.yaml", "--to", "v1alpha1", "-o", "json")
 	if diff := cmp.Diff(trees(t, read(t, "testdata/convert/v1alpha2.to-v1alpha1")), trees(t, one.out)); diff != "" || !strings.HasPrefix(one.out, "{") {
@@ -147,13 +145,13 @@ func trees(t *testing.T, text string) []map[string]any {
 	var list []map[string]any
 	for part := range strings.SplitSeq(text, "---\n") {
 		var tree map[string]any
-		fixture.NoError(t, yaml.Unmarshal([]byte(part), &tree))
+		framework.NoError(t, yaml.Unmarshal([]byte(part), &tree))
 		list = append(list, tree)
 	}
 	return list
 }
 
-// Proves: R22, FR-075 (there and back as a user does it; what is lost is named with its line, and listed in JSON).
+// Proves: R22, FR-075 (lost fields are reported with their line, and listed in JSON).
 func TestConvertToOGXServerAndBack(t *testing.T) {
 	const ogx, own = "ogx.io/v1beta1", "llamastack.io/v1alpha2"
 	const sample = samplesDir + "/v1alpha2-two-providers.yaml"
@@ -181,8 +179,7 @@ func TestConvertToOGXServerAndBack(t *testing.T) {
 	for _, l := range lost {
 		paths = append(paths, fmt.Sprint(l.(map[string]any)["path"], " ", l.(map[string]any)["line"]))
 	}
-	// The namespace, which only v1alpha1 can say and the annotation between the versions would carry, is lost with the
-	// annotation.
+	// The annotation is lost, and with it the namespace, which only v1alpha1 has.
 	if want := []string{"spec.server.userConfig 9", "spec.server.tlsConfig.caBundle 8"}; !slices.Equal(paths, want) || strings.Contains(r.err+r.out, "annotation") {
 		t.Errorf("lost: %v, want %v:\n%s%s", paths, want, r.err, r.out)
 	}

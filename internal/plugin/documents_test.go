@@ -13,33 +13,31 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/plugin/cli"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
-// documented is an example of the documents that this API follows, and what has to be corrected in it. The pairs of the
-// migration guide have a test and files of their own.
+// documented is an example of the design documents with its corrections.
 type documented struct {
-	// Source is the document, and the place in it.
+	// Source is the document and the place in it.
 	Source string `json:"source"`
-	// Example is the example as the document has it.
+	// Example is the original example.
 	Example string `json:"example"`
-	// Corrections are made in this order.
+	// Corrections are applied in this order.
 	Corrections []correction `json:"corrections"`
-	// Shows are lines of what the corrected example renders to.
+	// Shows are lines that the rendered, corrected example contains.
 	Shows []string `json:"shows"`
 }
 
 type correction struct {
-	// Path is the field, Value what it becomes; absent removes it.
+	// Path is the field. Value is its new value; without Value the field is removed.
 	Path  string `json:"path"`
 	Value any    `json:"value,omitempty"`
-	// Error is what the user reads without the correction, and Why the reason of the correction.
+	// Error is the message without the correction. Why is the reason for the correction.
 	Error string `json:"error"`
 	Why   string `json:"why"`
 }
 
-// Every example of the documents is admitted and renders, with these corrections and no others: without any one of
-// them, the message names the field.
+// Each corrected example is admitted and renders. Without any one correction, the error names the field.
 //
 // Proves: FR-001, FR-010, FR-012, R1, R3, R5, R37, R46.
 func TestExamplesOfTheDocumentsRenderAsCorrected(t *testing.T) {
@@ -51,8 +49,8 @@ func TestExamplesOfTheDocumentsRenderAsCorrected(t *testing.T) {
 	for _, file := range files {
 		t.Run(stem(file), func(t *testing.T) {
 			var d documented
-			fixture.NoError(t, yaml.UnmarshalStrict([]byte(read(t, file)), &d))
-			// One run validates the corrected example and those that lack one correction each.
+			framework.NoError(t, yaml.UnmarshalStrict([]byte(read(t, file)), &d))
+			// One run validates the corrected example and the variants that lack one correction each.
 			right := d.corrected(t, -1)
 			variants := []string{right}
 			for i := range d.Corrections {
@@ -94,14 +92,13 @@ func TestExamplesOfTheDocumentsRenderAsCorrected(t *testing.T) {
 	}
 }
 
-// variantName is the name of the example with all corrections but one.
 func variantName(without int) string { return fmt.Sprintf("without-%d", without+1) }
 
-// corrected is the example with all corrections but one.
+// corrected returns the example with all corrections except the one at index without.
 func (d *documented) corrected(t *testing.T, without int) string {
 	t.Helper()
 	var tree any
-	fixture.NoError(t, yaml.Unmarshal([]byte(d.Example), &tree))
+	framework.NoError(t, yaml.Unmarshal([]byte(d.Example), &tree))
 	for i, c := range d.Corrections {
 		if i != without {
 			c.apply(t, tree, strings.FieldsFunc(c.Path, func(r rune) bool { return strings.ContainsRune(".[]", r) }))
@@ -109,7 +106,7 @@ func (d *documented) corrected(t *testing.T, without int) string {
 	}
 	tree.(map[string]any)["metadata"].(map[string]any)["name"] = variantName(without)
 	text, err := yaml.Marshal(tree)
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	return string(text)
 }
 

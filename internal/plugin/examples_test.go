@@ -17,10 +17,10 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/distributions"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/names"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/plugin/cli"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
-// Why the manifests of an example cannot have everything in common.
+// Reasons why the manifests of an example differ.
 const (
 	whyDeclared = "what the variable said, config.yaml says"
 	whyUnread   = "the distribution reads no such variable: it has never done anything"
@@ -30,10 +30,9 @@ const (
 	whyKey      = "the distribution reads VLLM_API_TOKEN: the key of the guide's VLLM_API_KEY reaches the model server in v1alpha2 only"
 )
 
-// difference is a leaf that differs, what it is in v1alpha1 and in v1alpha2 (empty where it is not there), and why.
+// difference is a leaf that differs: its value in v1alpha1 and in v1alpha2 (empty if absent), and the reason.
 type difference struct{ before, after, why string }
 
-// differencesOf is a list of differences by path.
 type differencesOf map[string]difference
 
 func (d differencesOf) and(more differencesOf) differencesOf {
@@ -42,8 +41,7 @@ func (d differencesOf) and(more differencesOf) differencesOf {
 	return sum
 }
 
-// networkPolicies are the settings without which, as in release 0.9, no NetworkPolicy is made for a resource of
-// v1alpha1.
+// networkPolicies is a settings file that enables NetworkPolicies for v1alpha1 resources. They are off by default.
 const networkPolicies = "testdata/migration/settings.yaml"
 
 const (
@@ -53,7 +51,7 @@ const (
 	models    = "config.yaml/registered_resources/models"
 )
 
-// variablesOf09 are what only a custom resource of v1alpha1 has, whatever it says.
+// variablesOf09 returns the environment variables that only v1alpha1 resources get.
 func variablesOf09(port, workers string) differencesOf {
 	return differencesOf{
 		container + "env[LLS_PORT]/value":           {port, "", whyLegacy},
@@ -77,18 +75,16 @@ func ollamaAt(url string) differencesOf {
 	})
 }
 
-// Proves: MIG-EX, US-7.1 (what the operator applies for an example of the migration guide is the same for both
-// manifests, down to each leaf of each object and of the configuration as the server reads it; what differs is listed
-// with the reason).
+// Proves: MIG-EX, US-7.1 (both manifests give the same objects and configuration, except for the listed differences).
 func TestExamplesOfTheMigrationGuideBehaveTheSame(t *testing.T) {
 	const vllm, keyOf = "http://vllm-service.vllm-ns.svc:8000/v1", "/valueFrom/secretKeyRef/"
 	for name, test := range map[string]struct {
 		settings string
-		// port and workers are those of the example; empty for the defaults.
+		// port and workers are the values of the example; empty means the defaults.
 		port, workers string
-		// has are leaves that both must have: what the example is about.
+		// has lists leaves that both manifests must have.
 		has map[string]string
-		// differ are all those that do.
+		// differ lists all leaves that differ.
 		differ differencesOf
 	}{
 		"ollama": {differ: ollamaAt("http://ollama-server-service.ollama-dist.svc.cluster.local:11434")},
@@ -109,7 +105,7 @@ func TestExamplesOfTheMigrationGuideBehaveTheSame(t *testing.T) {
 			"config.yaml/server/port":            "8321",
 		}},
 		"network-policy-and-tls": {settings: networkPolicies, port: "9000", has: map[string]string{
-			"ConfigMap/my-llsd-ca-bundle-*/data/ca-bundle.crt": fixture.CACertificate,
+			"ConfigMap/my-llsd-ca-bundle-*/data/ca-bundle.crt": framework.CACertificate,
 			container + "ports[http]/containerPort":            "9000",
 			"NetworkPolicy/my-llsd-network-policy/spec/ingress[0]/from[2]/namespaceSelector/matchLabels/kubernetes.io/metadata.name": "monitoring",
 		}},
@@ -145,8 +141,7 @@ func TestExamplesOfTheMigrationGuideBehaveTheSame(t *testing.T) {
 	}
 }
 
-// Proves: MIG-EX, R41 (without the feature flag, as in release 0.9, a resource of v1alpha1 has no NetworkPolicy, and a
-// warning says so; nothing else differs).
+// Proves: MIG-EX, R41 (without the feature flag, only the NetworkPolicy is missing, with a warning).
 func TestNetworkPolicyOfTheMigrationGuide(t *testing.T) {
 	const name = "network-policy-and-tls"
 	before, after := rendered(t, name, "before", ""), rendered(t, name, "after", "")
@@ -161,7 +156,7 @@ func TestNetworkPolicyOfTheMigrationGuide(t *testing.T) {
 	}
 }
 
-// different are the leaves that differ, each as it is in v1alpha1 and in v1alpha2.
+// different returns the leaves that differ, with their values in v1alpha1 and v1alpha2.
 func different(before, after *tree) map[string][2]string {
 	all := maps.Clone(before.leaves)
 	maps.Copy(all, after.leaves)
@@ -174,19 +169,16 @@ func different(before, after *tree) map[string][2]string {
 	return found
 }
 
-// variableIn finds the environment variable in the path of a leaf.
 var variableIn = regexp.MustCompile(`env\[(.*?)\]`)
 
-// tree is everything that a manifest leads to.
+// tree holds the rendered result of a manifest.
 type tree struct {
-	// leaves are by path.
 	leaves map[string]string
-	// config is the configuration as it is written, and warnings what is said.
+	// config is the text of config.yaml; warnings is the standard error of render.
 	config, warnings string
 }
 
-// rendered is what the operator makes of one part of an example: its objects, and the configuration as the server reads
-// it.
+// rendered renders one part of an example: its objects, and the configuration as the server reads it.
 func rendered(t *testing.T, example, part, settings string) *tree {
 	t.Helper()
 	args := []string{
@@ -217,17 +209,16 @@ func rendered(t *testing.T, example, part, settings string) *tree {
 	return made
 }
 
-// configIn returns the configuration that an object holds.
 func configIn(o map[string]any) (text string, ok bool) {
 	data, _ := o["data"].(map[string]any)
 	text, ok = data[names.ConfigKey].(string)
 	return text, ok
 }
 
-// contentHash ends the name of an object that is named by its content.
+// contentHash matches object names and values that are hashes of content.
 var contentHash = regexp.MustCompile(`^(my-llsd-(?:config|ca-bundle)-)[0-9a-f]{10}$|^[0-9a-f]{64}$`)
 
-// add adds the leaves of a value. What the server leaves out, because its id came out empty, is left out.
+// add adds the leaves of a value. It omits entries with an empty id, as the server does.
 func (t *tree) add(path string, value any) {
 	switch value := value.(type) {
 	case map[string]any:
@@ -251,7 +242,7 @@ func (t *tree) add(path string, value any) {
 	}
 }
 
-// keyed returns what an item of a list is known by, and the rest of it.
+// keyed returns the key of a list item, and the other fields of the item.
 func keyed(i int, item any) (key string, rest any) {
 	fields, ok := item.(map[string]any)
 	if !ok {
@@ -268,8 +259,7 @@ func keyed(i int, item any) (key string, rest any) {
 	return strconv.Itoa(i), item
 }
 
-// addConfig adds the configuration as the server reads it, with the environment of the container; where none was
-// generated, the one that the image runs, which the embedded one is.
+// addConfig adds the effective configuration. If none is generated, it adds the one of the image.
 func (t *tree) addConfig(tt *testing.T) {
 	tt.Helper()
 	if t.config == "" {
@@ -282,8 +272,7 @@ func (t *tree) addConfig(tt *testing.T) {
 	t.add("config.yaml", parsed)
 }
 
-// imagesOwn is the configuration that an image runs where it is given none; tests/server proves that it is the packaged
-// one.
+// imagesOwn returns the configuration in an image, which equals the embedded base (see tests/server).
 func imagesOwn(t *testing.T, image string) string {
 	t.Helper()
 	for _, d := range distributions.All() {
@@ -299,7 +288,7 @@ func imagesOwn(t *testing.T, image string) string {
 
 var placeholder = regexp.MustCompile(`\$\{env\.([A-Z0-9_]+)(?::([=+])([^}]*))?\}`)
 
-// resolve is what the server makes of a placeholder.
+// resolve returns the value that the server substitutes for a placeholder.
 func (t *tree) resolve(text string) string {
 	m := placeholder.FindStringSubmatch(text)
 	v := container + "env[" + m[1] + "]/"

@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/plugin/cli"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/golden"
 )
 
@@ -29,11 +29,10 @@ func TestExplain(t *testing.T) {
 	}
 }
 
-// The form for programs is the same in JSON and YAML, and names what goes by the name.
 func TestExplainForPrograms(t *testing.T) {
 	var fromJSON, fromYAML map[string]any
-	fixture.NoError(t, json.Unmarshal([]byte(mustRun(t, "", "explain", "milvus", "-o", "json")), &fromJSON))
-	fixture.NoError(t, yaml.Unmarshal([]byte(mustRun(t, "", "explain", "milvus", "-o", "yaml")), &fromYAML))
+	framework.NoError(t, json.Unmarshal([]byte(mustRun(t, "", "explain", "milvus", "-o", "json")), &fromJSON))
+	framework.NoError(t, yaml.Unmarshal([]byte(mustRun(t, "", "explain", "milvus", "-o", "yaml")), &fromYAML))
 	if diff := cmp.Diff(fromJSON, fromYAML); diff != "" {
 		t.Errorf("(-json +yaml):\n%s", diff)
 	}
@@ -46,7 +45,7 @@ func TestExplainForPrograms(t *testing.T) {
 	}
 }
 
-// Proves: FR-075 (a name that is misspelled gets the nearest one).
+// Proves: FR-075 (a misspelled name gets the nearest name as a suggestion).
 func TestExplainOfAnUnknownNameSuggestsOne(t *testing.T) {
 	for name, want := range map[string]string{
 		"spec.workload.replica":      `spec.workload has no field "replica": did you mean "replicas"?`,

@@ -16,13 +16,13 @@ import (
 	"time"
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/plugin/cli"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 const readable = "apiVersion: llamastack.io/v1alpha2\nkind: LlamaStackDistribution\nmetadata: {name: s}\nspec:\n  distribution: {name: starter}\n" +
 	"  providers: {inference: {provider: vllm, endpoint: 'http://vllm:8000'}}\n"
 
-// runSoon runs the plugin, which must end by itself.
+// runSoon runs the plugin, and fails the test if it does not end within two minutes.
 func runSoon(t *testing.T, args ...string) result {
 	t.Helper()
 	ended := make(chan result, 1)
@@ -36,21 +36,21 @@ func runSoon(t *testing.T, args ...string) result {
 	}
 }
 
-// A file that nobody writes to, or that never ends, stops no verb: neither one that is named, nor one in a directory.
+// A FIFO or an endless file, given by name or found in a directory, blocks no command.
 //
 // Proves: NFR-004.
 func TestNoVerbWaitsForAFileThatIsNotRegular(t *testing.T) {
 	dir := t.TempDir()
 	fifo := filepath.Join(dir, "fifo.yaml")
-	fixture.NoError(t, syscall.Mkfifo(fifo, 0o600))
-	// The end of the test frees a verb that waits nevertheless.
+	framework.NoError(t, syscall.Mkfifo(fifo, 0o600))
+	// Opening the writing end at the end of the test unblocks a command that waits.
 	t.Cleanup(func() {
 		if end, err := os.OpenFile(fifo, os.O_RDWR|syscall.O_NONBLOCK, 0); err == nil {
 			_ = end.Close()
 		}
 	})
 	link := filepath.Join(t.TempDir(), "link.yaml")
-	fixture.NoError(t, os.Symlink("/dev/zero", link))
+	framework.NoError(t, os.Symlink("/dev/zero", link))
 	good := write(t, readable)
 	image := "registry.example/a:1"
 	for _, args := range [][]string{
@@ -70,10 +70,10 @@ func TestNoVerbWaitsForAFileThatIsNotRegular(t *testing.T) {
 	}
 }
 
-// What a shell hands over is read, as in: validate -f <(helm template …).
+// A pipe is readable, as in: validate -f <(helm template …).
 func TestReadsWhatAShellHandsOver(t *testing.T) {
 	from, to, err := os.Pipe()
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	t.Cleanup(func() { _ = from.Close() })
 	go func() {
 		_, _ = to.WriteString(readable)
@@ -84,27 +84,27 @@ func TestReadsWhatAShellHandsOver(t *testing.T) {
 	}
 }
 
-// sparse is an archive of a few KB that says it has a file of so many bytes.
+// sparse returns an archive of a few KB with a sparse file of size bytes.
 func sparse(t *testing.T, name string, size int64) string {
 	t.Helper()
 	var archive bytes.Buffer
 	w := tar.NewWriter(&archive)
-	content := make([]byte, 512+1) // the map of what the file has, and its only byte
+	content := make([]byte, 512+1) // the sparse map, and the file's only byte
 	copy(content, "1\n0\n1\n")
-	// The package writes no sparse files: these keys have the length of those that it reads.
+	// The tar package does not write sparse files. These keys have the same length as those that it reads.
 	records := map[string]string{"XXX.sparse.major": "1", "XXX.sparse.minor": "0", "XXX.sparse.name": name, "XXX.sparse.realsize": fmt.Sprint(size)}
 	header := &tar.Header{Name: "x", Mode: 0o644, Size: int64(len(content)), Typeflag: tar.TypeReg, Format: tar.FormatPAX, PAXRecords: records}
-	fixture.NoError(t, w.WriteHeader(header))
+	framework.NoError(t, w.WriteHeader(header))
 	if _, err := w.Write(content); err != nil {
 		t.Fatal(err)
 	}
-	fixture.NoError(t, w.Close())
+	framework.NoError(t, w.Close())
 	file := filepath.Join(t.TempDir(), "sparse.tar")
-	fixture.WriteFile(t, file, bytes.ReplaceAll(archive.Bytes(), []byte("XXX.sparse."), []byte("GNU.sparse.")))
+	framework.WriteFile(t, file, bytes.ReplaceAll(archive.Bytes(), []byte("XXX.sparse."), []byte("GNU.sparse.")))
 	return file
 }
 
-// An archive fills no disk: neither with a file that it has not, nor with names that an image does not have.
+// Neither sparse files nor entries that an image does not have can fill the disk.
 //
 // Proves: R63.
 func TestLabelUnpacksNoMoreThanAnArchiveHas(t *testing.T) {
@@ -137,7 +137,7 @@ func TestLabelUnpacksNoMoreThanAnArchiveHas(t *testing.T) {
 	}
 }
 
-// withEntries is an archive with more entries, of so many bytes.
+// withEntries appends entries of the given sizes to an archive.
 func withEntries(t *testing.T, archive string, sizes map[string]int) string {
 	t.Helper()
 	var more bytes.Buffer
@@ -150,8 +150,8 @@ func withEntries(t *testing.T, archive string, sizes map[string]int) string {
 			t.Fatal(err)
 		}
 	}
-	fixture.NoError(t, w.Flush())
+	framework.NoError(t, w.Flush())
 	result := filepath.Join(t.TempDir(), "more.tar")
-	fixture.WriteFile(t, result, append(more.Bytes(), read(t, archive)...))
+	framework.WriteFile(t, result, append(more.Bytes(), read(t, archive)...))
 	return result
 }

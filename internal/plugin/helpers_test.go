@@ -12,21 +12,19 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/plugin"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/plugin/cli"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/plugin/files"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
-// After a desired change: go test ./internal/plugin -update
+// update rewrites the golden files: go test ./internal/plugin -update
 var update = flag.Bool("update", false, "write the golden files")
 
 const samplesDir = "../../config/samples"
 
-// result is what a command leaves behind.
 type result struct {
 	code     int
 	out, err string
 }
 
-// run runs the plugin with standard input.
 func run(t *testing.T, stdin string, args ...string) result {
 	t.Helper()
 	var out, err bytes.Buffer
@@ -34,7 +32,7 @@ func run(t *testing.T, stdin string, args ...string) result {
 	return result{code, out.String(), strings.TrimSuffix(err.String(), files.AssumedNote)}
 }
 
-// mustRun runs the plugin, which must say nothing on standard error.
+// mustRun runs the plugin, which must succeed with empty standard error.
 func mustRun(t *testing.T, stdin string, args ...string) string {
 	t.Helper()
 	r := run(t, stdin, args...)
@@ -46,11 +44,11 @@ func mustRun(t *testing.T, stdin string, args ...string) string {
 
 func read(t *testing.T, file string) string {
 	t.Helper()
-	content := fixture.ReadFile(t, file)
+	content := framework.ReadFile(t, file)
 	return string(content)
 }
 
-// glob returns the matching files, of which there must be some.
+// glob returns the files that match the pattern, at least one.
 func glob(t *testing.T, pattern string) []string {
 	t.Helper()
 	found, err := filepath.Glob(pattern)
@@ -63,7 +61,7 @@ func glob(t *testing.T, pattern string) []string {
 func write(t *testing.T, content string) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "resource.yaml")
-	fixture.WriteFile(t, file, content)
+	framework.WriteFile(t, file, content)
 	return file
 }
 

@@ -33,54 +33,53 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/registry"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/registry/imagelabels"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/registry/oci"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
-// imageSite starts a registry without TLS and puts an image there; it returns the image's reference by tag.
+// imageSite starts a registry without TLS, pushes the image, and returns its reference by tag.
 func imageSite(t *testing.T, what remote.Taggable) string {
 	t.Helper()
-	t.Setenv("DOCKER_CONFIG", t.TempDir()) // nobody's own credentials
+	t.Setenv("DOCKER_CONFIG", t.TempDir()) // without the user's credentials
 	site := httptest.NewServer(ociregistry.New(ociregistry.Logger(log.New(io.Discard, "", 0))))
 	t.Cleanup(site.Close)
 	reference := strings.TrimPrefix(site.URL, "http://") + "/team/server:1"
 	ref, err := name.ParseReference(reference, name.Insecure)
-	fixture.NoError(t, err)
-	fixture.NoError(t, remote.Push(ref, what))
+	framework.NoError(t, err)
+	framework.NoError(t, remote.Push(ref, what))
 	return reference
 }
 
-// readBack reads the labels as the operator does.
+// readBack reads the labels with the operator's code.
 func readBack(t *testing.T, reference, architecture string) (string, *oci.Labels) {
 	t.Helper()
 	host, _, _ := strings.Cut(reference, "/")
 	client := registry.New(registry.Options{PlainHTTP: []string{host}, Platform: v1.Platform{OS: "linux", Architecture: architecture}})
 	digest, labels, err := imagelabels.Read(t.Context(), client, reference, nil)
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	return digest, labels
 }
 
 func file(t *testing.T, content string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "config.yaml")
-	fixture.WriteFile(t, path, content)
+	framework.WriteFile(t, path, content)
 	return path
 }
 
-// randomImage has a layer, and a label that is to stay.
+// randomImage returns an image with a layer and a label that label must keep.
 func randomImage(t *testing.T) v1.Image {
 	t.Helper()
 	image, err := random.Image(100, 2)
 	if err == nil {
 		image, err = mutate.Config(image, v1.Config{Labels: map[string]string{"maintainer": "me", oci.LabelConfigPath: "/old"}, Entrypoint: []string{"/run"}})
 	}
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	return image
 }
 
 const smallBase = "version: 2\napis: [inference]\nproviders: {inference: []}\n"
 
-// Proves: FR-027a, FR-027b (what the plugin writes is what the operator reads, in a label and in a layer; the image
-// stays as it was otherwise).
+// Proves: FR-027a, FR-027b (the operator reads the written label or layer; the rest of the image is unchanged).
 func TestLabelPutsAConfigurationIntoAnImage(t *testing.T) {
 	for name, content := range map[string]string{"label": smallBase, "layer": smallBase + "# " + strings.Repeat("x", 60_000) + "\n"} {
 		t.Run(name, func(t *testing.T) {
@@ -92,7 +91,7 @@ func TestLabelPutsAConfigurationIntoAnImage(t *testing.T) {
 			}
 			ref, _ := name2ref(reference)
 			image, err := remote.Image(ref)
-			fixture.NoError(t, err)
+			framework.NoError(t, err)
 			config, err := image.ConfigFile()
 			if err != nil || config.Config.Labels["maintainer"] != "me" || config.Config.Entrypoint[0] != "/run" || len(config.RootFS.DiffIDs) < 2 {
 				t.Errorf("%+v, %v", config, err)
@@ -109,7 +108,7 @@ func name2ref(reference string) (name.Reference, error) {
 	return name.ParseReference(reference, name.Insecure)
 }
 
-// Proves: FR-027a (each platform of an image).
+// Proves: FR-027a.
 func TestLabelReachesEachPlatform(t *testing.T) {
 	index := mutate.AppendManifests(empty.Index,
 		mutate.IndexAddendum{Add: randomImage(t), Descriptor: v1.Descriptor{Platform: &v1.Platform{OS: "linux", Architecture: "arm64"}}},
@@ -125,13 +124,13 @@ func TestLabelReachesEachPlatform(t *testing.T) {
 	}
 	ref, _ := name2ref(reference)
 	labeled, err := remote.Index(ref)
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	if manifest, err := labeled.IndexManifest(); err != nil || len(manifest.Manifests) != 3 {
 		t.Errorf("%+v, %v", manifest, err)
 	}
 }
 
-// Proves: FR-027f (without a registry at hand).
+// Proves: FR-027f.
 func TestLabelWritesArchives(t *testing.T) {
 	reference := imageSite(t, randomImage(t))
 	first, second := filepath.Join(t.TempDir(), "first.tar"), filepath.Join(t.TempDir(), "second.tar")
@@ -146,7 +145,7 @@ func TestLabelWritesArchives(t *testing.T) {
 	}
 }
 
-// packageLayer is a layer with the server's Python package.
+// packageLayer returns a layer with the server's Python package.
 func packageLayer(t *testing.T, called, version string) v1.Layer {
 	t.Helper()
 	metadata := "Metadata-Version: 2.4\nName: " + called + "\nVersion: " + version + "\n\nA server.\n"
@@ -159,22 +158,21 @@ func packageLayer(t *testing.T, called, version string) v1.Layer {
 		t.Fatal(err)
 	}
 	layer, err := tarball.LayerFromOpener(func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(out.Bytes())), nil })
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	return layer
 }
 
-// imageWith is an image with labels, with the server's package below another layer.
 func imageWith(t *testing.T, labels map[string]string, layers ...v1.Layer) v1.Image {
 	t.Helper()
 	image, err := mutate.AppendLayers(empty.Image, layers...)
 	if err == nil {
 		image, err = mutate.Config(image, v1.Config{Labels: labels})
 	}
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	return image
 }
 
-// Proves: R92 (the release goes into a label, too: a reference by digest has no tag any more).
+// Proves: R92 (the label holds the release, because a reference by digest has no tag).
 func TestLabelWritesTheRelease(t *testing.T) {
 	server, other := packageLayer(t, "ogx", "1.4.1"), packageLayer(t, "ogx_client", "9.9.9")
 	for name, c := range map[string]struct {
@@ -200,8 +198,8 @@ func TestLabelWritesTheRelease(t *testing.T) {
 			host, _, _ := strings.Cut(imageSite(t, c.image), "/")
 			reference := host + "/team/server:" + c.tag
 			ref, err := name2ref(reference)
-			fixture.NoError(t, err)
-			fixture.NoError(t, remote.Push(ref, c.image))
+			framework.NoError(t, err)
+			framework.NoError(t, remote.Push(ref, c.image))
 			r := run(t, "", append([]string{"label", reference, "--config", file(t, smallBase), "--push", "--plain-http"}, c.flags...)...)
 			if r.code != cli.ExitOK || !strings.HasPrefix(r.err, c.note) || c.note == "" && r.err != "" {
 				t.Fatalf("exit code %d: %s; want %q", r.code, r.err, c.note)
@@ -242,8 +240,7 @@ func TestLabelRefusesWhatTheOperatorWould(t *testing.T) {
 	}
 }
 
-// An image by digest whose labels say no release is rendered for the release of its Python package, as the operator
-// finds it.
+// If the labels of an image by digest have no release, render uses the release of the Python package.
 //
 // Proves: R92.
 func TestRenderReadsThePackageFromTheRegistry(t *testing.T) {
@@ -252,7 +249,7 @@ func TestRenderReadsThePackageFromTheRegistry(t *testing.T) {
 	for want, layer := range map[string]v1.Layer{"release line 1.4": packageLayer(t, "ogx", "1.4.1"), "": packageLayer(t, "ogx_client", "1.4.1")} {
 		image := imageWith(t, labels, layer)
 		digest, err := image.Digest()
-		fixture.NoError(t, err)
+		framework.NoError(t, err)
 		reference := strings.TrimSuffix(imageSite(t, image), ":1") + "@" + digest.String()
 		document := "apiVersion: llamastack.io/v1alpha2\nkind: LlamaStackDistribution\nmetadata: {name: s}\nspec:\n  distribution: {image: '" + reference +
 			"'}\n  providers: {inference: {provider: vllm, endpoint: 'http://vllm:8000'}}\n"
@@ -263,21 +260,20 @@ func TestRenderReadsThePackageFromTheRegistry(t *testing.T) {
 	}
 }
 
-// tarOf is an empty archive.
 func tarOf(t *testing.T) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "empty.tar")
-	fixture.WriteFile(t, path, make([]byte, 1024))
+	framework.WriteFile(t, path, make([]byte, 1024))
 	return path
 }
 
-// Proves: R14, FR-020 (labels of a registry count as those of a file do).
+// Proves: R14, FR-020 (labels from a registry and from a file have the same effect).
 func TestRenderReadsLabelsFromTheRegistry(t *testing.T) {
 	base, _ := distributions.Base("starter", "0.7")
 	image, err := mutate.Config(empty.Image, v1.Config{Labels: map[string]string{
 		oci.LabelConfigBase64: base64.StdEncoding.EncodeToString(base), oci.LabelImageVersion: "0.7.1",
 	}})
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	reference := imageSite(t, image)
 	const spec = "apiVersion: llamastack.io/v1alpha2\nkind: LlamaStackDistribution\nmetadata: {name: s}\nspec:\n  distribution: {image: %s}\n" +
 		"  providers: {inference: {provider: vllm, endpoint: 'http://vllm:8000'}}\n"
@@ -296,7 +292,7 @@ func TestRenderReadsLabelsFromTheRegistry(t *testing.T) {
 	}
 }
 
-// Registries send clients elsewhere for what they read. What is written goes to the registry alone.
+// Registries redirect reads. Writes must go to the registry itself.
 //
 // Proves: NFR-003.
 func TestLabelFollowsNoRedirectOfWhatItWrites(t *testing.T) {

@@ -14,15 +14,15 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/golden"
 )
 
-// withVariables is a v1alpha1 resource with variables, each a line of YAML.
+// withVariables returns a v1alpha1 resource with variables, each a line of YAML.
 func withVariables(variables ...string) string {
 	return "apiVersion: llamastack.io/v1alpha1\nkind: LlamaStackDistribution\nmetadata: {name: my-llsd}\nspec:\n  server:\n" +
 		"    distribution: {name: starter}\n    containerSpec:\n      env:\n      - " + strings.Join(variables, "\n      - ") + "\n"
 }
 
-// The golden of a case is standard error, then the result.
+// A golden file holds standard error, then the result.
 //
-// Proves: US-7.1, MIG-EX (providers instead of variables, and a proof that the server reads the same).
+// Proves: US-7.1, MIG-EX (providers replace variables, and the server reads the same configuration).
 func TestMigrate(t *testing.T) {
 	cases := map[string]string{
 		"key-from-a-secret": withVariables(
@@ -34,7 +34,7 @@ func TestMigrate(t *testing.T) {
 			"{name: VLLM_URL, value: 'http://vllm:8000/v1'}", "{name: OLLAMA_URL, value: 'http://ollama:11434/v1'}", "{name: INFERENCE_MODEL, value: x}",
 			"{name: OLLAMA_INFERENCE_MODEL, value: 'llama3.2:1b'}",
 		),
-		// A field that reads a part of a variable keeps the provider, and with it all that the provider reads.
+		// If a field contains only a part of a variable, the provider and all of its variables stay.
 		"part-of-a-field": withVariables(
 			"{name: VLLM_URL, value: 'http://vllm:8000/v1'}", "{name: VLLM_TLS_VERIFY, value: 'false'}", "{name: VLLM_MAX_TOKENS, value: '8192'}",
 			"{name: VLLM_API_TOKEN, valueFrom: {secretKeyRef: {name: creds, key: token}}}", "{name: INFERENCE_MODEL, value: m}",
@@ -67,7 +67,7 @@ func TestMigrate(t *testing.T) {
 	}
 }
 
-// The result can replace the file: what it has beside LlamaStackDistributions is printed too, in its order.
+// The result can replace the file: documents of other kinds stay, in their order.
 func TestMigrateKeepsDocumentsOfOtherKinds(t *testing.T) {
 	const before, after = "apiVersion: v1\nkind: Secret\nmetadata: {name: creds}\n---\n", "\n---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: last}\n"
 	text := before + withVariables("{name: VLLM_URL, value: 'http://vllm:8000/v1'}") + after
@@ -87,7 +87,6 @@ func TestMigrateKeepsDocumentsOfOtherKinds(t *testing.T) {
 	}
 }
 
-// A resource that the operator rejects is not migrated: what it means is not known.
 func TestMigrateOfAWrongResourceIsAnError(t *testing.T) {
 	text := strings.Replace(withVariables("{name: A, value: b}"), "starter", "strater", 1)
 	if r := run(t, text, "migrate", "-f", "-"); r.code != cli.ExitFailure || r.out != "" || !strings.Contains(r.err, `did you mean "starter"?`) {

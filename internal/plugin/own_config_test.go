@@ -12,20 +12,19 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/names"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/plugin/cli"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
-// Proves: US-6.1, R45 (the sample with a configuration of the user's own is right, and so is its configuration; the
-// end-to-end tests run it).
+// Proves: US-6.1, R45 (the sample and its configuration are valid; the end-to-end tests run it).
 func TestSampleWithAConfigurationOfItsOwnIsRight(t *testing.T) {
 	const sample = samplesDir + "/override-config.yaml"
 	if r := run(t, "", "validate", "-f", sample); r.code != cli.ExitOK || r.out != "" {
 		t.Errorf("exit code %d:\n%s%s", r.code, r.out, r.err)
 	}
-	raw := fixture.ReadFile(t, sample)
+	raw := framework.ReadFile(t, sample)
 	text, _, _ := strings.Cut(string(raw), "\n---\n")
 	var cm corev1.ConfigMap
-	fixture.NoError(t, yaml.UnmarshalStrict([]byte(text), &cm))
+	framework.NoError(t, yaml.UnmarshalStrict([]byte(text), &cm))
 	if read, err := serverconfig.ReadOverride([]byte(cm.Data[names.ConfigKey])); err != nil || read.Version != 2 {
 		t.Errorf("%+v, %v", read, err)
 	}

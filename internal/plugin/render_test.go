@@ -26,19 +26,18 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/version"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/golden"
 )
 
-// inCluster builds what the operator builds when the resource of the file is in the namespace default, with real
-// Secrets.
+// inCluster builds the objects that the operator builds in namespace default, with real Secrets.
 func inCluster(t *testing.T, file, operatorSettings string) *build.Desired {
 	t.Helper()
 	cr := &v1alpha2.LlamaStackDistribution{}
-	fixture.NoError(t, yaml.UnmarshalStrict([]byte(read(t, file)), cr))
+	framework.NoError(t, yaml.UnmarshalStrict([]byte(read(t, file)), cr))
 	cr.Namespace, cr.UID = "default", "0e5ae6a6-0e7c-4dd2-b5a4-5b9e7a6a1c11"
 	known, err := settings.Parse(operatorData(t, operatorSettings))
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	in := build.NewInputs(cr)
 	in.OperatorImage = version.Image() // a released operator runs the image of its release
 	in.HashKey, in.Build = secret.New([]byte(strings.Repeat("k", 32))), "1.2.3+abc"
@@ -66,7 +65,7 @@ func inCluster(t *testing.T, file, operatorSettings string) *build.Desired {
 		in.CABundle.State = build.Unknown
 	}
 	if in.Certificate = build.CertificateOf(cr); in.Certificate != nil {
-		data := fixture.NewCA(t).ServerSecret([]string{names.ServiceHost(cr.Name, cr.Namespace)})
+		data := framework.NewCA(t).ServerSecret([]string{names.ServiceHost(cr.Name, cr.Namespace)})
 		in.Now, in.Certificate.Lookup = time.Now(), build.LookIn(data, "tls.crt", "tls.key")
 		in.Certificate.Certificate, in.Certificate.Key = data["tls.crt"], secret.New(data["tls.key"])
 	}
@@ -83,12 +82,12 @@ func operatorData(t *testing.T, file string) map[string]string {
 		return nil
 	}
 	var manifest struct{ Data map[string]string }
-	fixture.NoError(t, yaml.Unmarshal([]byte(read(t, file)), &manifest))
+	framework.NoError(t, yaml.Unmarshal([]byte(read(t, file)), &manifest))
 	return manifest.Data
 }
 
-// Proves: FR-075, R54, R17 (the bytes that render prints are those of the ConfigMap in the cluster, and the objects
-// differ only in what the operator's key, its build and the API server decide).
+// Proves: FR-075, R54, R17 (the ConfigMap has the same bytes, and objects differ only in values that need the
+// operator's key, its build or the API server).
 func TestRenderIsWhatTheOperatorApplies(t *testing.T) {
 	cases := map[string]string{"testdata/good/in-house.yaml": "testdata/settings.yaml", "testdata/good/overrides.yaml": ""}
 	for _, sample := range glob(t, samplesDir+"/v1alpha2-*.yaml") {
@@ -114,7 +113,7 @@ func TestRenderIsWhatTheOperatorApplies(t *testing.T) {
 			}
 			for i, o := range want.Objects {
 				content, err := objects.Content(o)
-				fixture.NoError(t, err)
+				framework.NoError(t, err)
 				diff := differences(asJSON(t, content), got[i], "")
 				if !slices.ContainsFunc(diff, onlyInCluster) {
 					t.Errorf("%s: nothing reads <on-cluster>, not even the owner's uid", o.GetName())
@@ -129,7 +128,7 @@ func TestRenderIsWhatTheOperatorApplies(t *testing.T) {
 	}
 }
 
-// onlyInCluster reports whether the value at the path is known in the cluster alone.
+// onlyInCluster reports whether the value at the path is known only in the cluster.
 func onlyInCluster(path string) bool {
 	for _, end := range []string{
 		"/uid", "/" + names.AnnotationInputHash, "/" + names.AnnotationSecretsHash, "/" + names.AnnotationBuild, "/" + names.AnnotationCertificateHash,
@@ -142,7 +141,7 @@ func onlyInCluster(path string) bool {
 	return strings.Contains(path, "/data/") // of the derived Secret
 }
 
-// differences returns the paths at which two trees differ; a value of got that differs must be secret.OnCluster.
+// differences returns the paths at which two trees differ. A differing value of got must be secret.OnCluster.
 func differences(want, got any, path string) []string {
 	switch w := want.(type) {
 	case map[string]any:
@@ -181,13 +180,12 @@ func differences(want, got any, path string) []string {
 func asJSON(t *testing.T, v any) any {
 	t.Helper()
 	text, err := json.Marshal(v)
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	var out any
-	fixture.NoError(t, json.Unmarshal(text, &out))
+	framework.NoError(t, json.Unmarshal(text, &out))
 	return out
 }
 
-// list returns the items of a List.
 func list(t *testing.T, text string) []any {
 	t.Helper()
 	var l struct {
@@ -200,7 +198,7 @@ func list(t *testing.T, text string) []any {
 	return l.Items
 }
 
-// Proves: R54 (no hash that was made without the operator's key gets out).
+// Proves: R54 (the output has no hash that is made without the operator's key).
 func TestRenderMakesNoUnkeyedHash(t *testing.T) {
 	out := mustRun(t, "", "render", "-f", samplesDir+"/v1alpha2-simple.yaml", "-o", "yaml")
 	for _, annotation := range []string{names.AnnotationInputHash, names.AnnotationSecretsHash, names.AnnotationBuild} {
@@ -208,7 +206,7 @@ func TestRenderMakesNoUnkeyedHash(t *testing.T) {
 			t.Errorf("%s does not read <on-cluster>:\n%s", annotation, out)
 		}
 	}
-	// What a ConfigMap of the cluster holds is not known either.
+	// The content of a ConfigMap in the cluster is unknown too.
 	overridden := mustRun(t, "apiVersion: llamastack.io/v1alpha2\nkind: LlamaStackDistribution\nmetadata: {name: a}\n"+
 		"spec: {distribution: {name: starter}, overrideConfig: {configMapName: mine}}", "render", "-f", "-", "-o", "yaml")
 	if !strings.Contains(overridden, names.AnnotationConfigHash+": <on-cluster>\n") {
@@ -216,7 +214,7 @@ func TestRenderMakesNoUnkeyedHash(t *testing.T) {
 	}
 }
 
-// What the operator's settings forbid is an error of validate, and render prints no manifest.
+// A feature that the operator's settings forbid is an error of validate and of render.
 func TestForbiddenIsAnErrorOffline(t *testing.T) {
 	file := write(t, "apiVersion: llamastack.io/v1alpha2\nkind: LlamaStackDistribution\nmetadata: {name: s}\n"+
 		"spec:\n  distribution: {name: starter}\n  networking: {expose: true}\n")
@@ -232,8 +230,7 @@ func TestForbiddenIsAnErrorOffline(t *testing.T) {
 	}
 }
 
-// Proves: R47 (distributions of the operator's settings, as the manifest of the ConfigMap, as its data, from standard
-// input), R14.
+// Proves: R47 (settings may be a ConfigMap manifest, its data, or standard input), R14.
 func TestRenderWithSettings(t *testing.T) {
 	const file = "testdata/good/in-house.yaml"
 	want := mustRun(t, "", "render", "-f", file, "--settings", "testdata/settings.yaml")
@@ -256,8 +253,7 @@ func TestRenderWithSettings(t *testing.T) {
 	}
 }
 
-// Proves: R14, R28 (an image that nothing is known of renders with a base and a release; the tag of a known one is
-// overruled).
+// Proves: R14, R28 (the flags describe an unknown image; naming the resolved release changes nothing).
 func TestRenderStandInForAnImage(t *testing.T) {
 	out := mustRun(t, "", "render", "-f", "testdata/bad/unknown-image.yaml", "--base", "testdata/base.yaml", "--server-version", "0.7.1")
 	if !strings.Contains(out, "# Base configuration: registry.example.com/own:nightly\n") || !strings.Contains(out, "base_url: http://a:8000/v1\n") {
@@ -271,7 +267,7 @@ func TestRenderStandInForAnImage(t *testing.T) {
 	}
 }
 
-// Proves: FR-075 (several documents, lists, other kinds; the namespace of the resource wins over the flag's absence).
+// Proves: FR-075 (render reads lists, skips other kinds, and keeps the namespaces of resources).
 func TestRenderSeveralDocuments(t *testing.T) {
 	const file = "testdata/good/several.yaml"
 	r := run(t, "", "render", "-f", file)
@@ -301,8 +297,7 @@ func TestRenderSeveralDocuments(t *testing.T) {
 	}
 }
 
-// Proves: FR-075 (a running resource, as kubectl prints it, renders as its manifest did; --namespace goes where none is
-// named).
+// Proves: FR-075 (the output of kubectl get renders as its manifest; --namespace applies if the file has no namespace).
 func TestRenderFromTheCluster(t *testing.T) {
 	sample := read(t, samplesDir+"/v1alpha2-simple.yaml")
 	running := strings.Replace(sample, "  name: my-stack\n", `  name: my-stack
@@ -322,7 +317,7 @@ func TestRenderFromTheCluster(t *testing.T) {
 	}
 }
 
-// Proves: FR-075 (warnings do not keep from rendering).
+// Proves: FR-075 (warnings do not prevent rendering).
 func TestRenderWarns(t *testing.T) {
 	r := run(t, "", "render", "-f", "testdata/good/warning.yaml")
 	if r.code != cli.ExitOK || r.out == "" {
@@ -340,7 +335,7 @@ func BenchmarkRender(b *testing.B) {
 	}
 }
 
-// Proves: R14, FR-027a, FR-027b (the labels of an image have release and base, by the code that will read registries).
+// Proves: R14, FR-027a, FR-027b (the labels of an image provide the release and the base).
 func TestRenderWithImageLabels(t *testing.T) {
 	base := "version: 2\napis: [inference]\nproviders: {inference: []}\nstorage: {backends: {}, stores: {}}\n"
 	labels := `{"com.ogx.distribution.version": "1.4.0", "com.ogx.distribution.default-config": "run.yaml", "com.ogx.config.run.yaml": "` +
@@ -357,7 +352,7 @@ func TestRenderWithImageLabels(t *testing.T) {
 			}
 		}
 	}
-	// An explicit value wins; standard input serves too, and a name that only the cluster knows does not matter.
+	// --server-version overrides the label. Labels from standard input serve a name that only the cluster knows.
 	got := mustRun(t, labels, "render", "-f", write(t, strings.ReplaceAll(byImage, "image: registry.example/mine@sha256:0a1b", "name: mine")),
 		"--image-labels", "-", "--server-version", "0.7.3")
 	if !strings.Contains(got, "# Server release line: 0.7\n# Base configuration: <on-cluster>\n") {
@@ -368,7 +363,7 @@ func TestRenderWithImageLabels(t *testing.T) {
 	}
 }
 
-// Proves: R14 (labels that the operator would not ask a registry for do not count offline either, which a note says).
+// Proves: R14 (labels that the operator would not read are ignored, with a note).
 func TestRenderUsesLabelsOnlyWhereTheOperatorDoes(t *testing.T) {
 	labels := write(t, `{"com.ogx.distribution.version": "1.4.0", "io.llamastack.config.base64": "`+
 		base64.StdEncoding.EncodeToString([]byte("version: 2\napis: [inference]\nproviders: {inference: []}\n"))+`"}`)
@@ -392,8 +387,7 @@ func TestRenderUsesLabelsOnlyWhereTheOperatorDoes(t *testing.T) {
 	}
 }
 
-// Proves: US-7.1, R45, R53, R65 (ConfigMaps among the files are read as the operator reads them, those of another
-// namespace that v1alpha1 names included; without them what they hold is <on-cluster>).
+// Proves: US-7.1, R45, R53, R65 (ConfigMaps in the files are used; the content of others is <on-cluster>).
 func TestRenderReadsConfigMaps(t *testing.T) {
 	const resource = `
 apiVersion: llamastack.io/v1alpha1
@@ -441,10 +435,10 @@ data:
 	}
 }
 
-// Proves: R72 (what the settings name for all servers counts for their pods offline, too).
+// Proves: R72 (references in podDefaults count for the pods, as in the cluster).
 func TestRenderCountsWhatPodDefaultsReferTo(t *testing.T) {
 	operatorSettings := filepath.Join(t.TempDir(), "settings.yaml")
-	fixture.WriteFile(t, operatorSettings, "podDefaults: |\n  overrides: {envFrom: [{secretRef: {name: team-keys}}]}\n")
+	framework.WriteFile(t, operatorSettings, "podDefaults: |\n  overrides: {envFrom: [{secretRef: {name: team-keys}}]}\n")
 	const stack = "apiVersion: llamastack.io/v1alpha2\nkind: LlamaStackDistribution\nmetadata: {name: a}\nspec: {distribution: {name: starter}}\n"
 	hash := names.AnnotationSecretsHash + ": <on-cluster>\n"
 	if out := mustRun(t, stack, "render", "-f", "-", "-o", "yaml"); strings.Contains(out, hash) {

@@ -27,17 +27,16 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/plugin/cli"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/plugin/cluster"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fakecluster"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
-// evil clears the screen, sets the clipboard, overwrites its line, reorders characters, and starts two commands of a
-// workflow.
+// evil has control sequences, characters that reorder text, and two workflow commands.
 const evil = "evil\x1b[2J\x1b]52;c;aGk=\x07\u009b31m\u202e\r##[debug]\n::error::x\n"
 
-// evilName is a part of it that can be a file's name, or an argument.
+// evilName is the part of evil that may be a file name or an argument.
 const evilName = "evil\x1b[2J\u009b31m\u202e\r##[debug]\n::error::x"
 
-// hostileCluster connects to a cluster whose objects, logs and server are an attacker's.
+// hostileCluster connects to a cluster whose objects, logs and server are controlled by an attacker.
 func hostileCluster(t *testing.T) cluster.Connect {
 	t.Helper()
 	cr := &v1alpha2.LlamaStackDistribution{ObjectMeta: metav1.ObjectMeta{Namespace: "ai", Name: "my-stack", UID: "u1", Generation: 1}}
@@ -88,13 +87,13 @@ func hostileCluster(t *testing.T) cluster.Connect {
 	}
 }
 
-// The texts of each verb that come from somebody else.
+// hostileCommands returns, for each command, arguments that make it print foreign texts.
 func hostileCommands(t *testing.T) map[string][][]string {
 	t.Helper()
 	dir := t.TempDir()
 	write := func(name, content string) string {
 		file := filepath.Join(dir, name)
-		fixture.WriteFile(t, file, content)
+		framework.WriteFile(t, file, content)
 		return file
 	}
 	text := strconv.QuoteToASCII(evil)
@@ -135,7 +134,7 @@ func hostileCommands(t *testing.T) map[string][][]string {
 	}
 }
 
-// Proves: NFR-003 (each verb, both streams: no character that a terminal acts on, and no command of a workflow).
+// Proves: NFR-003 (no stream of any command contains control characters or workflow commands).
 func TestNoVerbSendsATerminalWhatSomeoneElseWrote(t *testing.T) {
 	t.Setenv("GITHUB_ACTIONS", "true")
 	connect := hostileCluster(t)
@@ -152,7 +151,7 @@ func TestNoVerbSendsATerminalWhatSomeoneElseWrote(t *testing.T) {
 			root.SetArgs(args)
 			err := root.ExecuteContext(t.Context())
 			code := cli.Finish(err, streams, "")
-			fixture.NoError(t, cli.Flush(streams))
+			framework.NoError(t, cli.Flush(streams))
 			checkSafe(t, args, code, out.String(), errs.String())
 		}
 	}

@@ -19,18 +19,17 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/distributions"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/plugin/cli"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/golden"
 )
 
-// wholeSample is the sample whose golden has its objects as they are.
+// wholeSample is the sample whose golden file has all objects in full.
 const wholeSample = "v1alpha2-simple"
 
-// The golden of a sample is its objects as YAML, with the difference of config.yaml against its base in the place of
-// config.yaml; of all but one sample, it is how they differ from the objects of that one. The other formats say the
-// same. The file's bytes are held by their hash, which is in the objects.
+// A golden file holds the objects of a sample as YAML, with the diff of config.yaml against its base. Samples other
+// than wholeSample have only the differences from it.
 //
-// Proves: US-2.2, NFR-001, R54 (what is shown of a sample, in every format, each time the same).
+// Proves: US-2.2, NFR-001, R54 (all formats agree, and the output is deterministic).
 func TestRenderSamples(t *testing.T) {
 	for _, sample := range glob(t, samplesDir+"/v1alpha2-*.yaml") {
 		t.Run(stem(sample), func(t *testing.T) {
@@ -66,8 +65,7 @@ func TestRenderSamples(t *testing.T) {
 	}
 }
 
-// Every sample, and the first resource of the README, names an image that is known to be published; one that only older
-// release lines can run has a comment with its image instead.
+// Every sample and the README use a published image. Before release line 1.1, a comment about the image suffices.
 //
 // Proves: R90, R93.
 func TestSamplesNamePublishedImages(t *testing.T) {
@@ -106,7 +104,6 @@ func TestSamplesNamePublishedImages(t *testing.T) {
 	}
 }
 
-// A golden that nobody reads would grow old unseen.
 func TestEverySampleGoldenIsRead(t *testing.T) {
 	for _, file := range glob(t, "testdata/samples/*") {
 		if filepath.Ext(file) == ".yaml" && len(glob(t, filepath.Join(samplesDir, filepath.Base(file)))) == 1 {
@@ -118,14 +115,14 @@ func TestEverySampleGoldenIsRead(t *testing.T) {
 	}
 }
 
-// Proves: NFR-001 (the table of the environment, letter by letter).
+// Proves: NFR-001.
 func TestRenderEnvironmentTable(t *testing.T) {
 	golden.Text(t, *update, "testdata/samples/v1alpha2-redis.env", run(t, "", "render", "-f", samplesDir+"/v1alpha2-redis.yaml", "-o", "env").out)
 }
 
 var madeOf = regexp.MustCompile(`(?m)^# Server release line: (\S+)\n# Base configuration: (\S+)$`)
 
-// withDifference puts the difference against the base in the place of the config.yaml in the objects.
+// withDifference replaces the config.yaml in the objects by its diff against the base.
 func withDifference(t *testing.T, objects, config string) string {
 	t.Helper()
 	if config == "" {
@@ -140,9 +137,9 @@ func withDifference(t *testing.T, objects, config string) string {
 		t.Fatalf("no base %s of release line %s", match[2], match[1])
 	}
 	difference, err := golden.Diff(base, []byte(config))
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	text, err := difference.Encode(fmt.Sprintf("What becomes of the base %s of release line %s.", match[2], match[1]))
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	if err := golden.Check(base, []byte(config), text); err != nil {
 		t.Errorf("the difference loses something: %v\n%s", err, text)
 	}
@@ -153,7 +150,7 @@ func withDifference(t *testing.T, objects, config string) string {
 	return strings.Replace(objects, block, regexp.MustCompile(`(?m)^(.)`).ReplaceAllString(string(text), "    $1"), 1)
 }
 
-// againstWhole is how objects differ from those of the whole sample, if these had the same name.
+// againstWhole returns the diff of the objects against those of wholeSample, renamed.
 func againstWhole(t *testing.T, objects string) string {
 	t.Helper()
 	name := regexp.MustCompile(`(?m)^ {2}name: (\S+)-sa$`)
@@ -164,16 +161,16 @@ func againstWhole(t *testing.T, objects string) string {
 	}
 	before, after := byKind(t, strings.ReplaceAll(whole, from[1], to[1])), byKind(t, objects)
 	difference, err := golden.Diff(before, after)
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	text, err := difference.Encode("How the objects differ from those of " + wholeSample + ".yaml, if these had the name " + to[1] + ".")
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	if err := golden.Check(before, after, text); err != nil {
 		t.Errorf("the difference loses something: %v\n%s", err, text)
 	}
 	return string(text)
 }
 
-// byKind is YAML with objects by their kinds, and the order of these.
+// byKind returns YAML with the objects by kind, and the order of the kinds.
 func byKind(t *testing.T, objects string) []byte {
 	t.Helper()
 	var order []string
@@ -188,11 +185,10 @@ func byKind(t *testing.T, objects string) []byte {
 	}
 	all["order"] = order
 	text, err := yaml.Marshal(all)
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	return text
 }
 
-// configOf is the config.yaml that is in one of the objects.
 func configOf(docs []map[string]any) string {
 	for _, doc := range docs {
 		if data, ok := doc["data"].(map[string]any); ok && doc["kind"] == "ConfigMap" {
@@ -204,14 +200,13 @@ func configOf(docs []map[string]any) string {
 	return ""
 }
 
-// row is a line of the table of the environment: name, value, Secret, key.
+// row is a row of the environment table: name, value, Secret, key.
 type row [4]string
 
-// environmentOf reads the server's environment out of the Deployment.
 func environmentOf(t *testing.T, objects string) []row {
 	t.Helper()
 	var list struct{ Items []appsv1.Deployment }
-	fixture.NoError(t, json.Unmarshal([]byte(objects), &list))
+	framework.NoError(t, json.Unmarshal([]byte(objects), &list))
 	var rows []row
 	for _, deployment := range list.Items {
 		if deployment.Kind != "Deployment" {

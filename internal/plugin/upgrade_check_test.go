@@ -10,17 +10,17 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/plugin/cli"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/golden"
 )
 
-// sampleOf07 is the file of a sample with a server of release line 0.7.
+// sampleOf07 returns a file with the sample, set to release line 0.7.
 func sampleOf07(t *testing.T, sample string) string {
 	t.Helper()
 	return write(t, strings.Replace(read(t, filepath.Join(samplesDir, sample)), "  distribution:\n", "  distribution:\n    version: \"0.7\"\n", 1))
 }
 
-// Proves: US-2.2 (what another release does to a spec: fields, state and names of models).
+// Proves: US-2.2 (the effects of another release: fields, state and names of models).
 func TestUpgradeCheck(t *testing.T) {
 	for name, test := range map[string]struct {
 		sample, to string
@@ -43,7 +43,7 @@ func TestUpgradeCheck(t *testing.T) {
 	}
 }
 
-// A field that the catalog has under another name is compared by its value: the server of 0.3 calls base_url url.
+// A field that is renamed between releases is compared by its value: release 0.3 calls base_url url.
 func TestUpgradeCheckForPrograms(t *testing.T) {
 	r := run(t, "", "upgrade-check", "-f", sampleOf07(t, "v1alpha2-simple.yaml"), "--to", "0.3", "-o", "json")
 	var found struct {
@@ -63,12 +63,12 @@ func TestUpgradeCheckForPrograms(t *testing.T) {
 	}
 }
 
-// Problems that both releases have are left out, also where their texts name the release line.
+// The problems' texts may differ in the release line.
 func TestUpgradeCheckLeavesOutProblemsOfBothReleases(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "cr.yaml")
 	text := "apiVersion: llamastack.io/v1alpha2\nkind: LlamaStackDistribution\nmetadata: {name: a}\n" +
 		"spec:\n  distribution: {name: starter}\n  providers: {inference: {provider: 'remote::homegrown', endpoint: 'http://a:1'}}\n"
-	fixture.WriteFile(t, file, text)
+	framework.WriteFile(t, file, text)
 	r := run(t, "", "upgrade-check", "-f", file, "--to", "1.4", "-o", "json")
 	var found struct {
 		Possible         bool

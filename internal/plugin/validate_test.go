@@ -17,12 +17,11 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/plugin/cli"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/golden"
 )
 
-// Proves: FR-075, NFR-004, US-2.2, US-2.3, FR-070, R14 (every message with file, line number, resource and field;
-// render and validate say the same).
+// Proves: FR-075, NFR-004, US-2.2, US-2.3, FR-070, R14 (messages name file, line, resource and field, as in render).
 func TestBadInput(t *testing.T) {
 	for _, file := range glob(t, "testdata/bad/*.yaml") {
 		t.Run(stem(file), func(t *testing.T) {
@@ -39,11 +38,11 @@ func TestBadInput(t *testing.T) {
 	}
 }
 
-// Proves: FR-075 (the samples are right), FR-013.
+// Proves: FR-075, FR-013.
 func TestSamplesAreValid(t *testing.T) {
 	r := run(t, "", "validate", "-f", samplesDir)
 	want := fmt.Sprintf("%d checked, 2 with errors or warnings, 2 of other kinds skipped\n", len(glob(t, samplesDir+"/v1alpha2-*.yaml"))+1)
-	// Notes about the sample whose addresses only a cluster knows, and about the one with safety.
+	// Notes: endpointFrom addresses are known only in the cluster, and one sample uses safety.
 	notes := strings.Split(r.err, "\n")[:3]
 	for i, what := range []string{
 		"endpoint-from: spec.providers.inference.endpointFrom: only the cluster knows the address of ",
@@ -57,7 +56,7 @@ func TestSamplesAreValid(t *testing.T) {
 	if r.code != cli.ExitOK || !strings.HasSuffix(r.err, want) || strings.Count(r.err, "\n") != len(notes)+1 {
 		t.Errorf("exit code %d:\n%s%s", r.code, r.out, r.err)
 	}
-	// Two samples explain what they are warned of.
+	// Two samples have warnings, which their comments explain.
 	warned := strings.Split(strings.TrimSuffix(r.out, "\n"), "\n")
 	for i, what := range []string{
 		"my-stack: spec.networking.expose: the server has no authentication", "my-stack: spec.workload.autoscaling.maxReplicas: each pod has its own state",
@@ -75,8 +74,7 @@ func TestSamplesAreValid(t *testing.T) {
 	}
 }
 
-// The output about one good file ends with its name and ok. That about a file with a warning, or about several files,
-// does not.
+// The output ends with "ok" for a single file without findings only.
 func TestValidateEndsWithOK(t *testing.T) {
 	sample := samplesDir + "/v1alpha2-simple.yaml"
 	for _, c := range []struct {
@@ -93,9 +91,9 @@ func TestValidateEndsWithOK(t *testing.T) {
 	}
 }
 
-// Proves: R61, FR-075 (what Kubernetes would refuse is found without a cluster, with the field of the custom resource).
+// Proves: R61, FR-075 (values that Kubernetes rejects are found offline, with the field of the custom resource).
 func TestValidateFindsWhatKubernetesRefuses(t *testing.T) {
-	wrong := slices.Concat(fixture.RefusedValues(), fixture.WrongNames())
+	wrong := slices.Concat(framework.RejectedValues(), framework.InvalidNames())
 	var documents strings.Builder
 	for i, c := range wrong {
 		fmt.Fprintf(&documents, "---\napiVersion: llamastack.io/v1alpha2\nkind: LlamaStackDistribution\nmetadata: {name: s%d}\nspec:\n  distribution: {name: starter}\n  %s\n",
@@ -123,7 +121,7 @@ func TestValidateFindsWhatKubernetesRefuses(t *testing.T) {
 	}
 }
 
-// Proves: R47 (names that only the operator's settings know are right with them, and the message without them says so).
+// Proves: R47 (names from the settings are valid with --settings; otherwise the message mentions the flag).
 func TestValidateWithSettings(t *testing.T) {
 	const file = "testdata/good/in-house.yaml"
 	if r := run(t, "", "validate", file, "--settings", "testdata/settings.yaml"); r.code != cli.ExitOK || r.out != "" {
@@ -134,7 +132,7 @@ func TestValidateWithSettings(t *testing.T) {
 	}
 }
 
-// Proves: NFR-004 (a workflow shows the finding at its line; no text of a file can add a command).
+// Proves: NFR-004 (a finding is an annotation at its line; the content of a file cannot add commands).
 func TestValidateForGitHub(t *testing.T) {
 	file := write(t, "apiVersion: llamastack.io/v1alpha2\nkind: LlamaStackDistribution\nmetadata:\n  name: \"a,b:c%\\n::error::x\"\n"+
 		"spec:\n  distribution:\n    name: starter\n  disabled: eval\n")
@@ -157,7 +155,7 @@ func TestValidateForGitHub(t *testing.T) {
 	}
 }
 
-// Proves: NFR-004 (findings for programs).
+// Proves: NFR-004.
 func TestValidateAsJSON(t *testing.T) {
 	const clean = samplesDir + "/override-config.yaml" // with a ConfigMap, which is skipped
 	r := run(t, read(t, "testdata/bad/unknown-field.yaml"), "validate", "-f", "-", "-f", "testdata/bad/no-yaml.yaml", "-o", "json", clean)
@@ -187,16 +185,16 @@ func TestValidateAsJSON(t *testing.T) {
 	}
 }
 
-// Proves: NFR-004 (directories, with and without what is below them).
+// Proves: NFR-004 (directories are read with and without their subdirectories).
 func TestValidateDirectories(t *testing.T) {
 	dir := t.TempDir()
-	fixture.NoError(t, os.MkdirAll(filepath.Join(dir, "team", "a"), 0o750))
+	framework.NoError(t, os.MkdirAll(filepath.Join(dir, "team", "a"), 0o750))
 	for name, content := range map[string]string{
 		"right.yaml":     read(t, samplesDir+"/v1alpha2-simple.yaml"),
 		"team/a/bad.yml": read(t, "testdata/bad/unknown-field.yaml"),
 		"notes.txt":      "not: [read",
 	} {
-		fixture.WriteFile(t, filepath.Join(dir, name), content)
+		framework.WriteFile(t, filepath.Join(dir, name), content)
 	}
 	if r := run(t, "", "validate", "-f", dir); r.code != cli.ExitOK || !strings.HasPrefix(r.err, "1 checked") {
 		t.Errorf("without -R: exit code %d:\n%s%s", r.code, r.out, r.err)
@@ -209,8 +207,7 @@ func TestValidateDirectories(t *testing.T) {
 	}
 }
 
-// Everything that the plugin says is for a program, too: a finding has a code that docs/status.md explains, a line
-// number, and the path of a field, which is "document" where the document cannot be read.
+// Each finding has a documented reason, a line, and a field path, which is "document" if the document is unreadable.
 //
 // Proves: NFR-004, FR-075, R74.
 func TestEachFindingHasItsPlace(t *testing.T) {
@@ -259,11 +256,11 @@ func TestEachFindingHasItsPlace(t *testing.T) {
 	}
 }
 
-// withSettings is what the plugin adds where the operator's settings could make a difference.
+// withSettings is the hint that follows if the operator's settings could make a difference.
 const withSettings = " (if your cluster has such an entry, pass that ConfigMap with --settings)"
 
-// exampleFrom are the reasons whose example in docs/status.md no file shows, and what it comes from. The tests
-// TestExamplesAre… of the packages that are named prove it; where none is, it is the text of the code.
+// exampleFrom lists the reasons whose example in docs/status.md is not from a file, and its origin: a package whose
+// TestExamplesAre… proves it, or the text of the code.
 var exampleFrom = func() map[problem.Reason]string {
 	from := map[problem.Reason]string{}
 	for origin, reasons := range map[string][]problem.Reason{
@@ -287,14 +284,14 @@ var exampleFrom = func() map[problem.Reason]string {
 	return from
 }()
 
-// withoutAFile are the reasons that an edit of the custom resource fixes, and that no file alone can show.
+// withoutAFile lists the reasons that an edit of the custom resource fixes, but a file alone cannot cause.
 var withoutAFile = map[problem.Reason]string{
 	problem.ForbiddenBySettings: "the operator's settings forbid it",
 	problem.Conflict:            "another object of the cluster has the name",
 	problem.ObjectRejected:      "the API server rejects what is made of it",
 }
 
-// odd are custom resources with problems that no other test data has.
+// odd returns custom resources with problems that the other test data lacks.
 func odd() []string {
 	const v1alpha2 = "apiVersion: llamastack.io/v1alpha2\nkind: LlamaStackDistribution\nmetadata: {name: s, namespace: n}\nspec:\n  distribution: {name: starter}\n"
 	return []string{
@@ -305,7 +302,7 @@ func odd() []string {
 	}
 }
 
-// Schema, operator and policy are asked in one run: no layer hides another.
+// Schema, operator and policy report their findings in one run.
 //
 // Proves: NFR-004, FR-075, R74.
 func TestValidateReportsAllLayersAtOnce(t *testing.T) {
@@ -338,8 +335,7 @@ spec:
 	}
 }
 
-// Of a custom resource whose distribution nobody knows, what is wrong beside that is reported, and nothing that would
-// be right with the distribution.
+// An unknown distribution hides no other problem, and adds no problems that a known distribution would not have.
 //
 // Proves: R74.
 func TestAnUnknownDistributionHidesNothing(t *testing.T) {
@@ -354,7 +350,7 @@ func TestAnUnknownDistributionHidesNothing(t *testing.T) {
 		tried++
 		name := strings.ReplaceAll(file, "/", "_")
 		for dir, text := range map[string]string{with: text, without: strings.Replace(text, known, unknown, 1)} {
-			fixture.WriteFile(t, filepath.Join(dir, name), text)
+			framework.WriteFile(t, filepath.Join(dir, name), text)
 		}
 	}
 	all, shared := problemsBeside(t, with), problemsBeside(t, without)
@@ -368,14 +364,13 @@ func TestAnUnknownDistributionHidesNothing(t *testing.T) {
 	}
 }
 
-// problemsBeside returns the problems of the files in a directory that do not concern the distribution, with the name
-// of the file.
+// problemsBeside returns the problems that do not concern the distribution, each with its file name.
 func problemsBeside(t *testing.T, dir string) map[string]bool {
 	t.Helper()
 	var got struct {
 		Findings []struct{ File, Path, Message string }
 	}
-	fixture.NoError(t, json.Unmarshal([]byte(run(t, "", "validate", "-o", "json", dir).out), &got))
+	framework.NoError(t, json.Unmarshal([]byte(run(t, "", "validate", "-o", "json", dir).out), &got))
 	found := map[string]bool{}
 	for _, f := range got.Findings {
 		if !strings.HasPrefix(f.Path, "spec.distribution") {
@@ -385,7 +380,7 @@ func problemsBeside(t *testing.T, dir string) map[string]bool {
 	return found
 }
 
-// Proves: R81 (a settings file is checked by itself, and each wrong entry is named).
+// Proves: R81 (each invalid entry of a settings file is reported).
 func TestValidateChecksSettingsAlone(t *testing.T) {
 	if r := run(t, "", "validate", "--settings", "testdata/settings.yaml"); r.code != cli.ExitOK || r.out != "" {
 		t.Errorf("exit code %d, %s%s", r.code, r.out, r.err)
@@ -405,8 +400,7 @@ func TestValidateChecksSettingsAlone(t *testing.T) {
 	}
 }
 
-// Proves: R81, R47 (a settings file is checked by itself: its ConfigMap, and those that register distributions, in
-// either order).
+// Proves: R81, R47 (settings and their registered distributions are checked, in either order).
 func TestValidateChecksRegistrationsAlone(t *testing.T) {
 	sample := "../../config/samples/settings/"
 	both := read(t, sample+"registered-distribution.yaml") + "---\n" + read(t, sample+"mirrors.yaml")
@@ -433,7 +427,7 @@ func TestValidateChecksRegistrationsAlone(t *testing.T) {
 	}
 }
 
-// A file that cannot be read has no line, and is counted.
+// An unreadable file is counted, and its error has no line.
 func TestValidateCountsWhatItCannotRead(t *testing.T) {
 	r := run(t, "", "validate", "absent.yaml")
 	if want := "absent.yaml: error: document: cannot be read: no such file or directory\n"; r.code != cli.ExitFailure || r.out != want {

@@ -12,7 +12,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 )
 
-// Proves: R63, L-28 (what a panic says is reported only where it is one of Go's own errors).
+// Proves: R63, L-28 (the text of a panic is reported only for runtime errors of Go).
 func TestRecordShowsNoValue(t *testing.T) {
 	const canary = "sk-canary"
 	for want, value := range map[string]any{"string": canary, "[]string": []string{canary}, "index out of range": index(canary)} {
@@ -23,13 +23,12 @@ func TestRecordShowsNoValue(t *testing.T) {
 	}
 }
 
-// index is the error of an index out of range.
 func index(s string) (value any) {
 	defer func() { value = recover() }()
 	return s[len(s)]
 }
 
-// Proves: R63, L-28 (a panic outside of a reconcile becomes an error; log and error show no value).
+// Proves: R63, L-28 (the log and the error do not contain the panic's value).
 func TestCatchMakesAPanicAnError(t *testing.T) {
 	const canary = "sk-canary"
 	var logged strings.Builder

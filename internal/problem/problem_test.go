@@ -22,7 +22,7 @@ var (
 	errRefused = errors.New("refused")
 )
 
-// Proves: FR-075, R74 (Kubernetes' own form).
+// Proves: FR-075, R74 (the text has the form of field.Error).
 func TestStringHasKubernetesForm(t *testing.T) {
 	for want, p := range map[string]Problem{
 		`spec.disabled[0]: Unsupported value: "inferense": did you mean "inference"?`: {
@@ -46,7 +46,7 @@ func TestStringHasKubernetesForm(t *testing.T) {
 	}
 }
 
-// Proves: R63 (a message has at most 1 KiB, whatever stands in the spec).
+// Proves: R63 (a message has at most 1 KiB).
 func TestStringIsBounded(t *testing.T) {
 	long := strings.Repeat("ü", 5_000)
 	for _, p := range []Problem{
@@ -65,7 +65,7 @@ func TestStringIsBounded(t *testing.T) {
 	}
 }
 
-// The text of an admission response is that of a condition.
+// Admission responses and conditions have the same text.
 //
 // Proves: R74.
 func TestFieldErrorHasTheSameText(t *testing.T) {
@@ -94,7 +94,7 @@ func TestNewKeepsWhatIsSet(t *testing.T) {
 	}
 }
 
-// Proves: R63 (each message begins with a path).
+// Proves: R63.
 func TestNewAndAddFillInThePath(t *testing.T) {
 	pathless := Problem{Reason: InvalidField, Detail: "is odd"}
 	var c Collector
@@ -117,7 +117,7 @@ func list() List {
 	}
 }
 
-// Proves: FR-075 (no message is lost, none stands twice).
+// Proves: FR-075 (messages are complete and unique).
 func TestForReturnsTheErrorsOfACondition(t *testing.T) {
 	for condition, want := range map[string]struct{ reason, message string }{
 		"A": {"WrongA", "a is wrong; a is missing"},
@@ -152,7 +152,7 @@ func TestHasDistinguishesClasses(t *testing.T) {
 	}
 }
 
-// Only what is transient is retried: back-off for the others would poll for nothing.
+// Only transient errors are retried, because back-off for others would be polling.
 //
 // Proves: L-03.
 func TestRetryReturnsTransientErrors(t *testing.T) {
@@ -168,7 +168,7 @@ func TestRetryReturnsTransientErrors(t *testing.T) {
 	}
 }
 
-// Proves: R63 (many problems make a short message, which says how many are left out).
+// Proves: R63.
 func TestMessageSaysHowManyAreLeftOut(t *testing.T) {
 	var many List
 	for i := range 500 {
@@ -180,7 +180,7 @@ func TestMessageSaysHowManyAreLeftOut(t *testing.T) {
 	}
 }
 
-// Proves: R63 (at most 50 problems of each severity; the others are counted, whatever collectors they went through).
+// Proves: R63 (at most 50 problems of each severity are kept; the others are counted, also through nested collectors).
 func TestCollectorIsBounded(t *testing.T) {
 	var inner, outer Collector
 	for range 70 {
@@ -237,7 +237,7 @@ func TestCoversFieldsAndTheirParts(t *testing.T) {
 	}
 }
 
-// A warning makes nobody look again; an error of which the operator watches nothing does.
+// Errors without a watch are polled. Warnings are not.
 func TestPolledIsForErrorsThatNobodyWatches(t *testing.T) {
 	polled := 0
 	for _, row := range Rows() {
@@ -265,7 +265,6 @@ func TestAddFoundAddsWhatThereIs(t *testing.T) {
 	}
 }
 
-// Whole sentences are not joined by a colon.
 func TestBodyKeepsSentences(t *testing.T) {
 	for want, p := range map[string]Problem{
 		"Do this.":         {Fix: "Do this."},

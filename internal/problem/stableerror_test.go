@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-// Proves: R50 (texts are stable: the ports of a connection do not get into a status).
+// Proves: R50 (the status does not contain the local ports of connections).
 func TestErrorIsTheSameEachTime(t *testing.T) {
 	reset := &net.OpError{
 		Op: "read", Net: "tcp", Source: &net.TCPAddr{Port: 43210}, Addr: &net.TCPAddr{Port: 443},

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// Proves: FR-075 (messages name the nearest known name), R3.
+// Proves: FR-075, R3.
 func TestNearest(t *testing.T) {
 	known := []string{"endpoint", "provider", "apiKey", "settings", "base_url", "max_tokens", "max_items", "id"}
 	for word, want := range map[string]string{
@@ -21,7 +21,7 @@ func TestNearest(t *testing.T) {
 		"url-base":       "base_url",
 		"myBaseUrlOfAll": "base_url",
 		"max":            "",
-		"a":              "", // all of it would change to find a name of two letters
+		"a":              "", // all of it would change to become a name of two letters
 	} {
 		got, ok := Nearest(word, known)
 		if got != want || ok != (want != "") {
@@ -30,7 +30,7 @@ func TestNearest(t *testing.T) {
 	}
 }
 
-// A word without letters is not in every name.
+// A word without letters matches no name.
 func TestNearestToNothing(t *testing.T) {
 	if got, ok := Nearest("_", []string{"endpoint"}); ok {
 		t.Errorf("Nearest found %q", got)
@@ -46,7 +46,6 @@ func TestSentence(t *testing.T) {
 	}
 }
 
-// What is far too long is not compared.
 func TestNearestComparesNothingLong(t *testing.T) {
 	for length, want := range map[int]bool{longestWord: true, longestWord + 1: false} {
 		word := strings.Repeat("a", length)

@@ -13,10 +13,10 @@ import (
 	"testing"
 )
 
-// mostReasons is how many a reader can learn. A new reason takes the place of two that nobody treats differently.
+// mostReasons bounds the reasons that a reader must learn. Before adding one, merge two that users handle alike.
 const mostReasons = 45
 
-// Proves: R74 (each reason is documented, and nothing else is; there are few enough to learn).
+// Proves: R74 (exactly the declared reasons are documented, and there are few of them).
 func TestEachReasonHasOneRow(t *testing.T) {
 	declared := declaredReasons(t)
 	if len(declared) > mostReasons {
@@ -38,7 +38,6 @@ func TestEachReasonHasOneRow(t *testing.T) {
 	}
 }
 
-// declaredReasons reads the values of the constants from the source.
 func declaredReasons(t *testing.T) []string {
 	t.Helper()
 	file, err := parser.ParseFile(token.NewFileSet(), "reasons.go", nil, 0)
@@ -67,8 +66,7 @@ func declaredReasons(t *testing.T) []string {
 	return reasons
 }
 
-// Proves: R74 (a row is complete; its example has path and kind of error, and no constructor can give another class by
-// mistake).
+// Proves: R74 (each row is complete, and its example has a path and an error type).
 func TestRowsAreComplete(t *testing.T) {
 	name := regexp.MustCompile(`^[A-Z][A-Za-z0-9]+$`)
 	conditions := []string{configGenerated, secretsResolved, deploymentUpdated, available}
@@ -87,7 +85,7 @@ func TestRowsAreComplete(t *testing.T) {
 			}
 		}
 		e := row.Example
-		// Answers of the API server name the kind of error themselves.
+		// Rejections by the API server have their own error type.
 		aboutField := strings.HasPrefix(e.Path, "spec") && row.Class == Terminal && e.Severity != Warning && row.Conditions[0] != deploymentUpdated
 		if e.Path == "" || e.Detail+e.Fix == "" || aboutField && e.Type == "" {
 			t.Errorf("%s: the example is not complete: %s", row.Reason, e)
@@ -95,7 +93,7 @@ func TestRowsAreComplete(t *testing.T) {
 	}
 }
 
-// An unknown reason is a bug of the operator's, not a crash of it.
+// An unknown reason is a bug in the operator, but not a crash.
 func TestUnknownReasonIsTerminal(t *testing.T) {
 	if p := New(Problem{Reason: "NoSuchReason"}); p.Class != Terminal || p.Condition != configGenerated || p.FixedBySpec() {
 		t.Errorf("%+v", p)

@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-// A file is bounded by what is written, not by what the table of the archive says.
+// The limit counts the written bytes, not the size in the archive's table.
 func TestWriteStopsAtTheBound(t *testing.T) {
 	var packed bytes.Buffer
 	w := zip.NewWriter(&packed)
@@ -41,7 +41,7 @@ func TestWriteStopsAtTheBound(t *testing.T) {
 	}
 }
 
-// What the packages of other providers have counts, and so does the table of a wheel before it is in memory.
+// The limit includes other providers' packages. The table of a wheel is limited before it is read.
 //
 // Proves: R7, R63.
 func TestBoundsAreThoseOfAPod(t *testing.T) {
@@ -56,7 +56,7 @@ func TestBoundsAreThoseOfAPod(t *testing.T) {
 		var packed bytes.Buffer
 		w := zip.NewWriter(&packed)
 		for name, content := range files {
-			to, err := w.CreateHeader(&zip.FileHeader{Name: name}) // as it is: a table of many files is quick to write
+			to, err := w.CreateHeader(&zip.FileHeader{Name: name}) // without compression, many files are quick to write
 			if err == nil {
 				_, err = to.Write([]byte(content))
 			}
@@ -89,7 +89,7 @@ func TestBoundsAreThoseOfAPod(t *testing.T) {
 	}
 }
 
-// manyFiles are so many that their names alone are more than the table of a wheel may have.
+// manyFiles returns files whose names alone exceed the limit of a wheel's table.
 func manyFiles(metadata string) map[string]string {
 	files := map[string]string{metadata: "Name: x\nVersion: 1\n"}
 	long := strings.Repeat("a", 60_000)

@@ -12,10 +12,9 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/providerinstaller"
 )
 
-// FuzzInstall installs whatever the image of a provider has as a wheel.
+// FuzzInstall installs arbitrary wheels of a provider image.
 //
-// Proves: R63, R46 (no panic; only regular files appear, below the packages, as many as the manifest has, and none that
-// Python runs by itself).
+// Proves: R63, R46 (no panic; only regular files that the manifest lists, and none that Python runs at startup).
 func FuzzInstall(f *testing.F) {
 	for _, content := range []files{
 		wheel("a", "1", files{"a/__init__.py": "", "a/provider.py": "x = 1\n", "a-1.data/purelib/b.py": "", "a-1.data/scripts/run": "#!"}),
@@ -43,7 +42,7 @@ func FuzzInstall(f *testing.F) {
 			case !e.Type().IsRegular():
 				t.Errorf("%s is not a regular file", name)
 			case !inside:
-				beside++ // the program, and the manifest
+				beside++ // the program and the manifest
 			case strings.HasPrefix(at, "sitecustomize") || strings.HasPrefix(at, "usercustomize"):
 				t.Errorf("Python runs %s", at)
 			default:

@@ -19,17 +19,17 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/providerinstaller"
 )
 
-// files are those of a wheel, or of a directory, by path.
+// files maps the paths in a wheel or a directory to their content.
 type files map[string]string
 
-// wheel is what a builder makes of a distribution.
+// wheel returns the files of a wheel for a distribution.
 func wheel(name, version string, content files) files {
 	all := files{fmt.Sprintf("%s-%s.dist-info/METADATA", name, version): "Metadata-Version: 2.1\nName: " + name + "\nVersion: " + version + "\n\nVersion: of the text\n"}
 	maps.Copy(all, content)
 	return all
 }
 
-// source is the directory of an image with these wheels.
+// source returns the directory of an image with the wheels.
 func source(t testing.TB, list ...files) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -64,7 +64,7 @@ func source(t testing.TB, list ...files) string {
 	return dir
 }
 
-// prepared is the directory of a pod after the first init container.
+// prepared returns the layout of a pod after its first init container.
 func prepared(t testing.TB) providerinstaller.Layout {
 	t.Helper()
 	layout := providerinstaller.Layout(t.TempDir())
@@ -78,7 +78,6 @@ func prepared(t testing.TB) providerinstaller.Layout {
 	return layout
 }
 
-// installed are the files of all packages.
 func installed(t *testing.T, layout providerinstaller.Layout) files {
 	t.Helper()
 	found := files{}
@@ -97,8 +96,7 @@ func installed(t *testing.T, layout providerinstaller.Layout) files {
 	return found
 }
 
-// Proves: R46 (the wheels of the images are unpacked for the server; what several providers bring lies there once; a
-// repeated run ends the same).
+// Proves: R46 (files that several providers share are installed once, and a repeated run has the same result).
 func TestInstallUnpacksTheWheelsOfAllProviders(t *testing.T) {
 	layout := prepared(t)
 	shared := wheel("My.Client", "2.0", files{"my_client.py": "client"})
@@ -135,8 +133,7 @@ func TestInstallUnpacksTheWheelsOfAllProviders(t *testing.T) {
 	}
 }
 
-// Proves: R46 (what cannot be installed is named, with what to look at; nothing is written outside of the directory,
-// and nothing runs by itself).
+// Proves: R46 (the error names the wheel; no file is outside of the directory, and none runs at startup).
 func TestInstallNamesWhatItRefuses(t *testing.T) {
 	info := wheel("x", "1", nil)
 	broken := t.TempDir()
@@ -191,7 +188,7 @@ func TestInstallNamesWhatItRefuses(t *testing.T) {
 	}
 }
 
-// Proves: R46 (a package without the module that the server loads is named before the server fails to load it).
+// Proves: R46 (a package without the module that the server loads is an error before the server starts).
 func TestInstallLooksForTheModuleOfTheServer(t *testing.T) {
 	from := source(t, wheel("one", "1.0", files{"one/provider.py": "", "two/provider/__init__.py": "", "three/four/provider.cpython-312.so": "", "five/providers.txt": ""}))
 	for module, want := range map[string]bool{"one": true, "two": true, "three.four": true, "three": false, "five": false, "": true} {

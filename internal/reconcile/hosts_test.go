@@ -17,7 +17,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/gather"
 )
 
-// Proves: R62 (the warning follows every change of who uses a host, and nothing else starts a reconcile).
+// Proves: R62 (the warning follows each change of a host, and nothing else starts a reconcile).
 func TestChangesOfHostsConcernTheYounger(t *testing.T) {
 	tree := func(name, created string, generation int64, expose string) client.Object {
 		u := gather.NewTree()

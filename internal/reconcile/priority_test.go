@@ -16,15 +16,14 @@ func named(name string) types.NamespacedName {
 	return types.NamespacedName{Namespace: "ns", Name: name}
 }
 
-// Proves: R63 (an edit does not wait for hundreds of new custom resources, nor for those that a start of the operator
-// found).
+// Proves: R63 (an edit goes before hundreds of new custom resources and those found at the operator's start).
 func TestEditsGoBeforeWhatWaits(t *testing.T) {
 	q := priorityqueue.New[reconcile.Request]("test")
 	defer q.ShutDown()
 	for i := range 500 {
 		q.Add(reconcile.Request{NamespacedName: named(fmt.Sprint("new-", i))})
 	}
-	q.Add(reconcile.Request{NamespacedName: named("a")}) // something else happened to it before
+	q.Add(reconcile.Request{NamespacedName: named("a")}) // already queued for another reason
 	old, edited := stack("a"), stack("a")
 	old.Namespace, edited.Namespace, edited.Generation = "ns", "ns", 2
 	prioritizeEdits().Update(t.Context(), event.UpdateEvent{ObjectOld: old, ObjectNew: edited}, q)

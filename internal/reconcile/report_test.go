@@ -78,7 +78,7 @@ func terminalProblem(reason problem.Reason) problem.Problem {
 	return problem.Problem{Class: problem.Terminal, Condition: v1alpha2.ConditionDeploymentUpdated, Reason: reason, Detail: "wrong"}
 }
 
-// Proves: R56, R50, L-29 (one write where the status changed, none where it did not), L-33 (events after the write).
+// Proves: R56, R50, L-29, L-33 (a changed status is written once, before the Events).
 func TestReportWritesOnce(t *testing.T) {
 	r := newReporter(t)
 	for range 3 {
@@ -89,12 +89,12 @@ func TestReportWritesOnce(t *testing.T) {
 	if r.writes != 1 {
 		t.Errorf("%d writes of the same status", r.writes)
 	}
-	if got := len(r.recorder.Events); got != 1 { // of DeploymentUpdated
+	if got := len(r.recorder.Events); got != 1 { // for DeploymentUpdated
 		t.Errorf("%d events", got)
 	}
 }
 
-// Proves: L-03 (who is asked again, when), L-08, L-30.
+// Proves: L-03, L-08, L-30 (which errors are retried, and when).
 func TestReportOutcome(t *testing.T) {
 	resource := schema.GroupResource{Group: "llamastack.io", Resource: "llamastackdistributions"}
 	for name, c := range map[string]struct {
@@ -132,14 +132,12 @@ func TestReportOutcome(t *testing.T) {
 	}
 }
 
-// A panic in one reconcile is reported in that resource's status, counted, and tried again slowly; it shows nothing of its value.
-//
-// Proves: R63.
+// Proves: R63 (the panic is counted, and its value is not shown).
 func TestPanicIsReportedAndRetriedSlowly(t *testing.T) {
 	r := newReporter(t)
 	before := problem.PanicCount()
 	request := ctrl.Request{NamespacedName: client.ObjectKeyFromObject(stack("a"))}
-	result, err := r.Reconcile(t.Context(), request) // there is no gatherer
+	result, err := r.Reconcile(t.Context(), request) // without a gatherer
 	if err != nil || result.RequeueAfter != problem.PanicRetryDelay || problem.PanicCount() != before+1 {
 		t.Fatalf("%+v %v, %v panics", result, err, problem.PanicCount()-before)
 	}
@@ -157,9 +155,7 @@ func TestPanicIsReportedAndRetriedSlowly(t *testing.T) {
 	}
 }
 
-// Somebody else wrote the resource in between: the panic is reported soon, not with the next slow attempt.
-//
-// Proves: R63.
+// Proves: R63 (after a conflict the report is retried soon, not with the next slow attempt).
 func TestPanicIsReportedAfterAConflict(t *testing.T) {
 	r := newReporter(t)
 	r.refuse = apierrors.NewConflict(schema.GroupResource{Group: "llamastack.io", Resource: "llamastackdistributions"}, "a", errors.New("modified"))

@@ -10,10 +10,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/gather"
 )
 
-// Of a custom resource whose distribution is not known, the rest is judged; of one that could not be read whole, or whose Secrets could not, nothing
-// more is told.
-//
-// Proves: R74.
+// Proves: R74 (any other error ends the validation).
 func TestOnlyAnUnknownDistributionLeavesTheRestToJudge(t *testing.T) {
 	unknown := problem.Problem{Reason: problem.UnknownDistribution, Path: "spec.distribution.name"}
 	failed := problem.Problem{Reason: problem.LookupFailed, Path: "spec.providers.inference.apiKey"}

@@ -13,7 +13,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
 )
 
-// Proves: R22, L-03 (an edit that v1alpha2 shows in the annotation alone is one; labels and other annotations do not count).
+// Proves: R22, L-03 (a change of the conversion annotation counts, and one of other metadata does not).
 func TestSpecChanged(t *testing.T) {
 	version := func(generation int64, annotations map[string]string) *v1alpha2.LlamaStackDistribution {
 		return &v1alpha2.LlamaStackDistribution{ObjectMeta: metav1.ObjectMeta{Generation: generation, Annotations: annotations}}
@@ -34,7 +34,7 @@ func TestSpecChanged(t *testing.T) {
 	}
 }
 
-// Proves: R45, R20, L-02 (a ConfigMap wakes those that name it, in its own namespace or, from v1alpha1, in another).
+// Proves: R45, R20, L-02 (the ConfigMap is in the resource's namespace or, from v1alpha1, in another).
 func TestReferrersOfOverride(t *testing.T) {
 	own, foreign, other := referring("ai", "own", ""), referring("ai", "foreign", ""), referring("b", "other", "")
 	for _, cr := range []*v1alpha2.LlamaStackDistribution{own, foreign, other} {

@@ -67,7 +67,7 @@ func texts(requests []reconcile.Request) []string {
 	return names
 }
 
-// Proves: L-02, L-23, R20 (a Secret wakes those that name it, in its namespace, without labels; nobody else).
+// Proves: L-02, L-23, R20 (a Secret enqueues only the resources that name it, in its namespace and without labels).
 func TestReferrersOfSecret(t *testing.T) {
 	r := reconciler(t,
 		referring("ai", "object", `{"provider":"vllm","apiKey":{"name":"creds","key":"k"}}`),
@@ -88,7 +88,7 @@ func TestReferrersOfSecret(t *testing.T) {
 	}
 }
 
-// Proves: FR-074, R20, L-23 (a change of the CA certificates reaches who names them), L-01.
+// Proves: FR-074, R20, L-23, L-01 (a changed CA bundle enqueues the resources that name it).
 func TestReferrersOfConfigMap(t *testing.T) {
 	trusting := func(namespace, name, configMap string) *v1alpha2.LlamaStackDistribution {
 		cr := referring(namespace, name, "")
@@ -102,7 +102,7 @@ func TestReferrersOfConfigMap(t *testing.T) {
 	}
 }
 
-// Proves: L-23, R20 (what overrides bring into the pods wakes as well, in the namespace of the resource).
+// Proves: L-23, R20.
 func TestReferrersByOverrides(t *testing.T) {
 	overriding := func(namespace, name string) *v1alpha2.LlamaStackDistribution {
 		cr := referring(namespace, name, "")
@@ -138,8 +138,7 @@ func TestReferrersByOverrides(t *testing.T) {
 	}
 }
 
-// Proves: R72, L-23, R20 (what the operator's settings bring into the pods wakes every resource of the namespace where
-// it is, and nobody elsewhere).
+// Proves: R72, L-23, R20 (objects in the pod defaults enqueue all resources of their namespace and no others).
 func TestReferrersByDefaults(t *testing.T) {
 	foreign := referring("elsewhere", "d", "")
 	foreign.Spec.OverrideConfig = &v1alpha2.OverrideConfigSpec{ConfigMapName: "trust"}
@@ -179,7 +178,7 @@ func settingsOf(t *testing.T, podDefaults string) *gather.SettingsStore {
 	return store
 }
 
-// Proves: R81 (a registered distribution wakes those that name it, and those whose image may be its).
+// Proves: R81 (a registration enqueues the resources that name it or may use its image).
 func TestUsersOfARegisteredDistribution(t *testing.T) {
 	using := func(name string, d v1alpha2.DistributionSpec) *v1alpha2.LlamaStackDistribution {
 		cr := referring("ai", name, "")
@@ -194,7 +193,7 @@ func TestUsersOfARegisteredDistribution(t *testing.T) {
 	}
 }
 
-// Proves: R47 (a change of the operator's settings reaches every resource).
+// Proves: R47 (changed operator settings enqueue all resources).
 func TestAllWhenSettings(t *testing.T) {
 	r := reconciler(t, referring("ai", "a", ""), referring("b", "b", ""))
 	cm := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "op", Name: "llama-stack-operator-config"}}

@@ -114,7 +114,7 @@ func image(t *testing.T, labels map[string]string, layers ...v1.Layer) v1.Image 
 	return made
 }
 
-// until returns a context that ends before the test.
+// until returns a context that ends before the test does.
 func until(t *testing.T) context.Context {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -122,8 +122,7 @@ func until(t *testing.T) context.Context {
 	return ctx
 }
 
-// Proves: FR-020, FR-027a (labels come from the image in the registry), FR-027d, NFR-006 (one manifest and one
-// configuration for each).
+// Proves: FR-020, FR-027a, FR-027d, NFR-006 (one manifest and one configuration are read for each image).
 func TestImageReadsLabels(t *testing.T) {
 	s := serve(t, httptest.NewServer)
 	labels := map[string]string{"io.llamastack.config.base64": "dmVyc2lvbjogMgo="}
@@ -167,7 +166,7 @@ func TestDigestAsksOnceForATagAndNeverForADigest(t *testing.T) {
 	}
 }
 
-// Proves: R14 (what is read is what the nodes run).
+// Proves: R14 (the platform of the nodes is selected).
 func TestImageChoosesThePlatform(t *testing.T) {
 	s := serve(t, httptest.NewServer)
 	index := mutate.AppendManifests(empty.Index,
@@ -203,7 +202,7 @@ func (k key) Resolve(authn.Resource) (authn.Authenticator, error) {
 	return &authn.Basic{Username: k.user, Password: k.password}, nil
 }
 
-// Proves: FR-027c (credentials reach the registry, and no error quotes them).
+// Proves: FR-027c (credentials reach the registry, and errors do not quote them).
 func TestImageUsesCredentials(t *testing.T) {
 	basic := func(w http.ResponseWriter, r *http.Request) bool {
 		if user, password, _ := r.BasicAuth(); user == "pull" && password == "s3cret" {
@@ -231,7 +230,7 @@ func TestImageUsesCredentials(t *testing.T) {
 	}
 	for kind, check := range map[string]func(http.ResponseWriter, *http.Request) bool{"basic": basic, "token": token} {
 		t.Run(kind, func(t *testing.T) {
-			open := true // while the test itself pushes
+			open := true // while the test pushes
 			s := serve(t, httptest.NewServer, func(w http.ResponseWriter, r *http.Request) bool { return !open && check(w, r) })
 			reference := s.push(t, image(t, map[string]string{"a": "b"}))
 			open = false
@@ -256,7 +255,7 @@ func TestImageUsesCredentials(t *testing.T) {
 	}
 }
 
-// Proves: FR-027f (a registry with a CA of the company's own), R14.
+// Proves: FR-027f, R14.
 func TestImageTrustsTheGivenCACertificates(t *testing.T) {
 	s := serve(t, httptest.NewTLSServer)
 	reference := s.push(t, image(t, map[string]string{"a": "b"}))
@@ -272,7 +271,7 @@ func TestImageTrustsTheGivenCACertificates(t *testing.T) {
 	}
 }
 
-// The library takes a name like localhost or 10.1.2.3 for consent to plain HTTP. It is not one.
+// The library uses plain HTTP for names like localhost or 10.1.2.3; the client must not.
 func TestPlainHTTPNeedsASetting(t *testing.T) {
 	s := serve(t, httptest.NewServer)
 	reference := s.push(t, image(t, nil))
@@ -312,7 +311,7 @@ func TestAddressesOfTheMachineAreRefused(t *testing.T) {
 	}
 }
 
-// Proves: R14 (the registry's weather has kinds of its own).
+// Proves: R14.
 func TestErrorsHaveKinds(t *testing.T) {
 	answer := func(status int, header, body string) func(http.ResponseWriter, *http.Request) bool {
 		return func(w http.ResponseWriter, r *http.Request) bool {
@@ -375,7 +374,6 @@ func TestErrorsHaveKinds(t *testing.T) {
 	}
 }
 
-// A blob that is not what its digest says is never used.
 func TestWrongDigestsAreRefused(t *testing.T) {
 	lies := false
 	s := serve(t, httptest.NewServer, func(w http.ResponseWriter, r *http.Request) bool {

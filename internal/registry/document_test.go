@@ -23,9 +23,9 @@ import (
 )
 
 const (
-	// wideItems of {} are as much as fits into what is read.
+	// wideItems is the number of {} that fits into the read limit.
 	wideItems = 900_000
-	// mostAllocated is what a question about a document of 2.7 MB may allocate, of this process with the registry in it.
+	// mostAllocated bounds the allocations for a document of 2.7 MB, in this process with the registry.
 	mostAllocated = 64 << 20
 )
 
@@ -68,11 +68,10 @@ func serveManifests(t *testing.T, mediaType types.MediaType, documents ...string
 	})
 }
 
-// Proves: R63 (what a registry sends is measured before it is decoded: manifest, configuration, index, what they hold of each other, and the
-// reports of failures).
+// Proves: R63 (manifests, configurations, indexes, embedded data and errors are measured before they are decoded).
 func TestWideAndDeepDocumentsAreRefused(t *testing.T) {
 	wideConfig := `{"history":` + wide(wideItems) + `}`
-	smaller := `{"history":` + wide(wideItems/2) + `}` // in base64, too
+	smaller := `{"history":` + wide(wideItems/2) + `}` // also in base64
 	wideManifest := manifestOf("{}", `},"layers":`+wide(wideItems)+`}`)
 	embedding := manifestOf(smaller, `,"data":"`+base64.StdEncoding.EncodeToString([]byte(smaller))+`"},"layers":[]}`)
 	embedded := manifestOf("{}", `},"layers":`+wide(wideItems/2)+`}`)
@@ -117,8 +116,8 @@ func TestWideAndDeepDocumentsAreRefused(t *testing.T) {
 	}
 }
 
-// Proves: R63 (all documents of one question count together), FR-027a (the largest configuration in a label is read, of an image of as many
-// layers as a node mounts, in an index, and also where the builder wrote the labels twice).
+// Proves: R63, FR-027a (all documents of the image count together, for the largest label and as many layers as a node
+// mounts).
 func TestLargestImageIsRead(t *testing.T) {
 	label := base64.StdEncoding.EncodeToString(bytes.Repeat([]byte("#"), 1_000_000))
 	file, err := image(t, map[string]string{"io.llamastack.config.base64": label}).ConfigFile()
@@ -141,7 +140,7 @@ func TestLargestImageIsRead(t *testing.T) {
 	layer := fmt.Sprintf(`{"mediaType":%q,"size":1,"digest":%q,"annotations":{"a":"b","c":"d"}}`, types.OCILayer, digestOf("layer"))
 	manifest := manifestOf(twice, `},"layers":[`+strings.Repeat(layer+",", 126)+layer+"]}")
 	s := serveManifests(t, types.OCIImageIndex, indexOf("["+member(manifest, string(types.OCIManifestSchema1), "")+"]"), manifest, twice)
-	for range 3 { // a place to decode is given back
+	for range 3 { // decode slots are released
 		found, err := s.client().Image(until(t), s.host()+"/team/server:1", nil)
 		if err != nil || len(found.Layers) != 127 || found.Labels["io.llamastack.config.base64"] != label {
 			t.Fatalf("%v", err)

@@ -10,9 +10,7 @@ import (
 	"testing"
 )
 
-// Of a local registry that takes its time, the library asks for plain HTTP beside HTTPS: what is wrong with HTTPS is the reason all the same.
-//
-// Proves: FR-027f.
+// Proves: FR-027f (the library also tries plain HTTP for a slow local registry).
 func TestAnUntrustedCertificateIsTheReason(t *testing.T) {
 	untrusted := &url.Error{Op: "Get", URL: "https://localhost", Err: &tls.CertificateVerificationError{Err: x509.UnknownAuthorityError{}}}
 	plain := &url.Error{Op: "Get", URL: "http://localhost", Err: errRefused}

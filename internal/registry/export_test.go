@@ -4,5 +4,5 @@ package registry
 
 import "time"
 
-// SetSearchTime sets how long a search takes at most.
+// SetSearchTime sets the time limit of a search.
 func (c *Client) SetSearchTime(d time.Duration) { c.searchTime = d }

@@ -19,7 +19,7 @@ func layerOf(t *testing.T, entries ...entry) v1.Layer {
 	return packed(t, types.OCILayer, archive(t, entries...))
 }
 
-// Proves: R46 (the file of a provider's image is what a container would see), R63.
+// Proves: R46, R63 (FindFile returns the file that a container sees).
 func TestFindFileReadsWhatAContainerSees(t *testing.T) {
 	const file = "lls-provider/lls-provider-spec.yaml"
 	lower := layerOf(t, entry{"lls-provider/", "", tar.TypeDir}, entry{"./" + file, "lower", tar.TypeReg})
@@ -59,7 +59,7 @@ func TestFindFileReadsWhatAContainerSees(t *testing.T) {
 	}
 }
 
-// An image without the file is not read to its end where it is large, and a large layer is not read at all.
+// A large image without the file is not read to its end, and a large layer is not read.
 func TestFindFileBoundsAllLayers(t *testing.T) {
 	s := serve(t, httptest.NewServer)
 	reference := s.push(t, image(t, nil))
@@ -75,9 +75,7 @@ func TestFindFileBoundsAllLayers(t *testing.T) {
 	}
 }
 
-// Layers share what may be unpacked for a file: a manifest can name one small layer often that unpacks to much.
-//
-// Proves: R63.
+// Proves: R63 (all layers share one bound, because a manifest can repeat a small layer that unpacks to a large one).
 func TestFindFileBoundsWhatLayersUnpackTo(t *testing.T) {
 	many := make([]entry, 30_000)
 	for n := range many {
@@ -104,7 +102,7 @@ func TestFindFileBoundsWhatLayersUnpackTo(t *testing.T) {
 	}
 }
 
-// Proves: R63 (what a manifest says of layers has bounds).
+// Proves: R63 (layer counts and sizes of a manifest are bounded).
 func TestFindFileRefusesImpossibleLayers(t *testing.T) {
 	s := serve(t, httptest.NewServer)
 	reference := s.push(t, image(t, nil))

@@ -16,9 +16,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
 )
 
-// FuzzLayer looks for a file in whatever a registry sends as a layer.
-//
-// Proves: R63 (no panic; no more is unpacked and kept than the bounds say).
+// Proves: R63 (no panic, and unpacked and kept bytes are bounded).
 func FuzzLayer(f *testing.F) {
 	var plain, packed bytes.Buffer
 	archive := tar.NewWriter(&plain)

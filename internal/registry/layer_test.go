@@ -84,7 +84,7 @@ func packed(t *testing.T, how types.MediaType, content []byte) v1.Layer {
 	return static.NewLayer(out.Bytes(), how)
 }
 
-// Proves: FR-027a, FR-027b (the configuration in a layer, of each compression and spelling of its path).
+// Proves: FR-027a, FR-027b (all compressions and forms of the path).
 func TestFileReadsALayer(t *testing.T) {
 	const config = "version: 2\n"
 	for name, layer := range map[string]v1.Layer{
@@ -125,7 +125,7 @@ func TestFileExplainsWhatItCannotRead(t *testing.T) {
 	}
 }
 
-// A layer in zstd asks for memory with its first bytes: 512 MiB of window, here with a bomb that fills it.
+// A zstd layer of a few bytes can request a window of 512 MiB and fill it.
 func TestFileBoundsTheMemoryOfZstd(t *testing.T) {
 	for name, c := range map[string]struct {
 		window int
@@ -173,7 +173,7 @@ func packedBytes(t *testing.T) []byte {
 	return all
 }
 
-// A layer of 2 GiB is refused by the size in the manifest, before a byte of it is read.
+// A layer of 2 GiB is refused by its size in the manifest, before any read.
 func TestFileRefusesLargeLayersUnread(t *testing.T) {
 	s := serve(t, httptest.NewServer)
 	reference := s.push(t, image(t, nil))

@@ -13,7 +13,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/registry/oci"
 )
 
-// Proves: FR-027f (an image is read where the first location has it, and the others are not asked; its layers are read there too).
+// Proves: FR-027f (the first location with the image is used, also for its layers, and the others are not queried).
 func TestImagesAreReadAtTheirMirrors(t *testing.T) {
 	const named = "registry.invalid/team/server:1"
 	site := serve(t, httptest.NewServer)
@@ -55,7 +55,7 @@ func TestImagesAreReadAtTheirMirrors(t *testing.T) {
 	}
 }
 
-// Proves: FR-027f (where no location has the image, the error names each; it passes where one of them does).
+// Proves: FR-027f (the error names each location, and clears once one has the image).
 func TestImagesThatNoMirrorHas(t *testing.T) {
 	status := http.StatusServiceUnavailable
 	site := serve(t, httptest.NewServer, func(w http.ResponseWriter, r *http.Request) bool {

@@ -17,7 +17,7 @@ import (
 // inner is the text of a server that only the operator can reach.
 const inner = "canary-of-an-inner-server"
 
-// Proves: R7, R14, R63 (the name of an image can lead to any server that the operator reaches, and so can a registry: no error quotes what one answers).
+// Proves: R7, R14, R63 (an image name or a registry can lead to any server that the operator can reach).
 func TestErrorsQuoteNoAnswer(t *testing.T) {
 	writes := func(status int, header, value, body string) func(http.ResponseWriter, *http.Request) bool {
 		return func(w http.ResponseWriter, _ *http.Request) bool {
@@ -66,7 +66,7 @@ func TestErrorsQuoteNoAnswer(t *testing.T) {
 		} {
 			switch err := ask(s.host() + "/team/server:1"); {
 			case err == nil && strings.HasPrefix(name, "a manifest"), err == nil && name == "an index", err == nil && name == "no JSON", err == nil && name == "a type":
-				// the digest of anything can be asked for
+				// any digest can be requested
 			case err == nil || strings.Contains(err.Error(), inner) || registry.KindOf(err) == "":
 				t.Errorf("%s: %v", name, err)
 			}
@@ -88,7 +88,7 @@ func TestErrorsQuoteNoAnswer(t *testing.T) {
 	}
 }
 
-// serveText returns the address of a server that answers each connection with a text.
+// serveText returns the address of a server that sends the text on each connection.
 func serveText(t *testing.T, text string) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")

@@ -30,7 +30,7 @@ func installed(called, version string) []entry {
 	}
 }
 
-// Proves: R92, R63 (the package that a container sees is found, in any form of a layer; its directory need not be known).
+// Proves: R92, R63 (layers may have any form, and the package any directory).
 func TestFindMatchReadsWhatAContainerSees(t *testing.T) {
 	lower := layerOf(t, installed("llama_stack", "0.7.1")...)
 	other := layerOf(t, append(installed("llama_stack_client", "0.7.1"), installed("torch", "2.9.0")...)...)
@@ -63,7 +63,7 @@ func TestFindMatchReadsWhatAContainerSees(t *testing.T) {
 	}
 }
 
-// Proves: R63, R92 (a search has bounds: layers, bytes of layers, files, deleted files, time).
+// Proves: R63, R92 (layers, their bytes, files, deleted files and time are bounded).
 func TestFindMatchHasBounds(t *testing.T) {
 	s := serve(t, httptest.NewServer)
 	reference := s.push(t, image(t, nil))
@@ -94,9 +94,7 @@ func TestFindMatchHasBounds(t *testing.T) {
 	}
 }
 
-// A layer that ends nowhere ends the search, and is an answer: the same image would take as long again.
-//
-// Proves: R63, R92.
+// Proves: R63, R92 (the result is cached, because the same image would take as long again).
 func TestFindMatchEndsWhereALayerIsSlow(t *testing.T) {
 	ended := make(chan struct{})
 	t.Cleanup(func() { close(ended) })
@@ -127,7 +125,7 @@ func TestFindMatchEndsWhereALayerIsSlow(t *testing.T) {
 	}
 }
 
-// Proves: R63 (what a layer says counts only if the layer has its digest).
+// Proves: R63.
 func TestFindMatchVerifiesTheDigest(t *testing.T) {
 	genuine, forged := layerOf(t, installed("ogx", "1.4.0")...), archive(t, installed("ogx", "1.4.1")...)
 	digest, err := genuine.Digest()
@@ -153,7 +151,7 @@ func TestFindMatchVerifiesTheDigest(t *testing.T) {
 	}
 }
 
-// A search in a file that is not a layer, or in one that unpacks to more than it may, ends with an error.
+// A file that is not a layer, or that unpacks to more than the limit, is an error.
 func TestSearchReadsLayersOneByOne(t *testing.T) {
 	search := registry.NewSearch(oci.IsServerPackage)
 	if err := search.Layer(strings.NewReader(strings.Repeat("no archive", 1000))); err == nil {

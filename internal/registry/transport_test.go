@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// Proves: R14, R63 (a registry leads the operator to private addresses only where the settings name it or the other
-// host, or where a cloud runs it; and to those of the machine never).
+// Proves: R14, R63 (private addresses need a setting or a cloud's registry; addresses of the machine are always
+// refused).
 func TestRegistryLeadsOutsideOnly(t *testing.T) {
 	client := New(Options{
 		Local: []string{"named.example.com", "10.1.2.3:5000"}, PlainHTTP: []string{"plain.example.com"},
@@ -63,7 +63,7 @@ func TestRegistryLeadsOutsideOnly(t *testing.T) {
 	}
 }
 
-// Proves: R14, R63 (a name counts by the address to which it leads).
+// Proves: R14, R63 (the resolved address counts).
 func TestConnectionsToPrivateAddressesAreRefused(t *testing.T) {
 	for _, address := range []string{"10.1.2.3:443", "172.31.0.1:443", "192.168.1.1:443", "100.127.0.1:443", "[fc00::1]:443", "127.0.0.1:443", "[fe80::1%eth0]:443"} {
 		if err := refusePrivate("tcp", address, nil); !errors.Is(err, errRefused) {

@@ -13,9 +13,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// A registry that sends layers in zstd slowly has the places for unpacking them for a while only.
-//
-// Proves: NFR-006, R63.
+// Proves: NFR-006, R63 (a slow zstd layer holds its unpack slot for a limited time).
 func TestUnpackEndsLayersThatComeSlowly(t *testing.T) {
 	encoder, err := zstd.NewWriter(nil)
 	if err != nil {
@@ -46,7 +44,7 @@ func TestUnpackEndsLayersThatComeSlowly(t *testing.T) {
 	})
 }
 
-// untilDone is a body whose request ends with the context.
+// untilDone is a body that blocks until its context ends.
 type untilDone struct{ ctx context.Context }
 
 func (u untilDone) Read([]byte) (int, error) {

@@ -9,11 +9,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
-// The contracts of packages secret, objects and desired say who opens a secret value.
-//
 // Proves: R7, NFR-003.
 func TestRevealIsCalledByTheMakersOfTheDerivedSecretOnly(t *testing.T) {
 	var callers []string
@@ -36,7 +34,7 @@ func TestRevealIsCalledByTheMakersOfTheDerivedSecretOnly(t *testing.T) {
 		}
 		return err
 	})
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	if want := []string{"internal/reconcile/build/derived.go", "internal/reconcile/objects/secret.go"}; !slices.Equal(callers, want) {
 		t.Errorf("secret values are opened in %q, want %q", callers, want)
 	}

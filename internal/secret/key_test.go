@@ -16,19 +16,19 @@ import (
 	"testing"
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 const pkcs8 = "PRIVATE KEY"
 
-// A server reads the first private key of its file, in any of the forms that programs write.
+// A server reads the first private key of its file, in any common PEM format.
 //
 // Proves: R8, R7.
 func TestKeyProblemTakesEachFormOfThePrivateKeyOfACertificate(t *testing.T) {
 	ec := must(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))
 	rsaKey := must(rsa.GenerateKey(rand.Reader, 2048))
 	_, ed, err := ed25519.GenerateKey(rand.Reader)
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	parameters := block("EC PARAMETERS", []byte{1})
 	sec1 := block("EC PRIVATE KEY", must(x509.MarshalECPrivateKey(ec)))
 	for name, c := range map[string]struct {
@@ -49,7 +49,7 @@ func TestKeyProblemTakesEachFormOfThePrivateKeyOfACertificate(t *testing.T) {
 	}
 }
 
-// Proves: R8, R7 (what no server can use is reported, and not quoted).
+// Proves: R8, R7 (the problem does not quote the key).
 func TestKeyProblemReportsKeysThatTheServerCannotUse(t *testing.T) {
 	ec, other := must(ecdsa.GenerateKey(elliptic.P256(), rand.Reader)), must(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))
 	good := block(pkcs8, must(x509.MarshalPKCS8PrivateKey(ec)))

@@ -8,12 +8,12 @@ import (
 	"testing"
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
-// Proves: R7 (names with a value in any form, or with a large part of one; other names stay readable).
+// Proves: R7 (names with an encoded value or a large part of one are found; other names stay readable).
 func TestNamesWithFindsValuesInNames(t *testing.T) {
-	var canaries fixture.Canaries
+	var canaries framework.Canaries
 	canary := canaries.New()
 	encoded := base64.StdEncoding.EncodeToString([]byte(canary))
 	const address = "https://llama-32-3b-instruct-predictor.models.svc.cluster.local:8443/v1"

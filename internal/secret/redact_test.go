@@ -9,20 +9,20 @@ import (
 	"testing"
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
-// Proves: R7, NFR-003 (in whatever form a program prints a value, and where a text has only a part of it).
+// Proves: R7, NFR-003 (all encodings of a value are redacted, and parts of it).
 func TestRedactHidesKnownValuesInEveryForm(t *testing.T) {
-	var canaries fixture.Canaries
+	var canaries framework.Canaries
 	value := canaries.New()
 	values := []secret.Value{secret.New([]byte("x")), secret.New([]byte(value))}
-	for form, text := range fixture.Forms(value) {
+	for form, text := range framework.Encodings(value) {
 		if form == "hashed" {
-			continue // a server prints no such thing
+			continue // servers do not print hashes
 		}
 		line := secret.Redact("ValueError: "+text+" cannot be used", values[1:])
-		if found := canaries.In(line); len(found) > 0 || !strings.HasPrefix(line, "ValueError: ") || !strings.HasSuffix(line, " cannot be used") {
+		if found := canaries.Find(line); len(found) > 0 || !strings.HasPrefix(line, "ValueError: ") || !strings.HasSuffix(line, " cannot be used") {
 			t.Errorf("%s: %s", form, line)
 		}
 	}
@@ -39,7 +39,7 @@ func TestRedactHidesKnownValuesInEveryForm(t *testing.T) {
 	}
 }
 
-// Proves: R7 (what looks like a secret is hidden even where no Secret has it, and the cause stays readable).
+// Proves: R7 (texts that look like a secret are redacted even if they are in no Secret, and the cause stays readable).
 func TestRedactHidesWhatLooksLikeASecret(t *testing.T) {
 	for line, want := range map[string]string{
 		"ModuleNotFoundError: No module named 'redis'":                         "ModuleNotFoundError: No module named 'redis'",
@@ -59,7 +59,7 @@ func TestRedactHidesWhatLooksLikeASecret(t *testing.T) {
 	}
 }
 
-// Proves: R7 (no part of a known value stays in what the plugin collects, and other text does).
+// Proves: R7 (the plugin hides all forms of a value and keeps other text).
 func TestHideInHidesTheFormsOfAValue(t *testing.T) {
 	const hidden = "***"
 	large := strings.Repeat("p\"", 1<<15) // in bytes, the largest value with several forms

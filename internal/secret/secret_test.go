@@ -9,12 +9,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 const canary = "canary-7f3a"
 
-// Proves: R7, NFR-003 (a secret value cannot be printed or marshaled by accident).
+// Proves: R7, NFR-003.
 func TestValueNeverPrints(t *testing.T) {
 	v := New([]byte(canary))
 	type holder struct {
@@ -26,7 +26,7 @@ func TestValueNeverPrints(t *testing.T) {
 	var log strings.Builder
 	slog.New(slog.NewTextHandler(&log, nil)).Info("x", "value", v, "holder", h)
 	inJSON, err := json.Marshal(h)
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	for name, text := range map[string]string{
 		"%v": fmt.Sprintf("%v %v", v, h), "%+v": fmt.Sprintf("%+v", h), "%#v": fmt.Sprintf("%#v", v),
 		"%s": fmt.Sprintf("%s", v), "%x": fmt.Sprintf("%x", v), "%q": fmt.Sprintf("%q", v), "%d": fmt.Sprintf("%d", v),
@@ -49,7 +49,7 @@ func problems(text string) []string {
 	return append(v.TextProblems(), v.SubstitutionProblems()...)
 }
 
-// Proves: R8, R33. The values are those that were tried on the real server's substitution.
+// Proves: R8, R33. The values were tested with the server's own substitution.
 func TestProblems(t *testing.T) {
 	for _, fine := range []string{
 		"sk-123", "a-123", "yes", "null", "None", "[1]", `{"a":1}`, "0x10", " ", "p@:/#%41?&\"' 1", "1e", "e5", "1__0",
@@ -76,7 +76,7 @@ func TestProblems(t *testing.T) {
 	}
 }
 
-// Proves: R25, R7. The good ones are those that the OpenTelemetry SDK gets unchanged out of its variable for headers.
+// Proves: R25, R7. The OpenTelemetry SDK reads the valid values unchanged from its variable for headers.
 func TestBearerProblem(t *testing.T) {
 	for _, fine := range []string{"abc", "123456", "a+b/c~d._-", "abc==", "eyJhbGciOi.eyJzdWIi.sig-na_ture"} {
 		if got := New([]byte(fine)).BearerProblem(); got != "" {
@@ -91,7 +91,7 @@ func TestBearerProblem(t *testing.T) {
 	}
 }
 
-// Proves: R54 (a tool without the operator's key makes no hash of a secret value, and says where the hash is known).
+// Proves: R54 (without the operator's key, the hash is a placeholder that says where it is known).
 func TestHashWithoutKey(t *testing.T) {
 	h := NewHash(Value{})
 	h.Text("name")

@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Aliases and merge keys mean what they say, and editing one place does not change the other.
+// Aliases and merge keys are expanded, and an edit of one copy leaves the others unchanged.
 //
 // Proves: R9.
 func TestAliasesAreExpanded(t *testing.T) {

@@ -13,10 +13,10 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/document"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/parse"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
-// typical is a resource of the usual size: three providers, five models, and its state in PostgreSQL.
+// typical is a resource of usual size: three providers, five models, and PostgreSQL storage.
 const typical = `
 distribution: {name: starter}
 providers:
@@ -39,8 +39,7 @@ storage:
   sql: {type: postgres, connectionString: {name: keys, key: dsn}}
 `
 
-// BenchmarkGenerateTypical makes the configuration of a typical resource over the starter base of the newest release
-// line.
+// BenchmarkGenerateTypical generates the configuration of a typical resource from the newest starter base.
 func BenchmarkGenerateTypical(b *testing.B) {
 	spec := &v1alpha2.LlamaStackDistributionSpec{}
 	if err := yaml.UnmarshalStrict([]byte(typical), spec); err != nil {
@@ -49,9 +48,9 @@ func BenchmarkGenerateTypical(b *testing.B) {
 	line, _ := catalog.Get(catalog.Newest())
 	data, _ := distributions.Base("starter", line.Name)
 	base, err := document.ParseBase("starter", data)
-	fixture.NoError(b, err)
+	framework.NoError(b, err)
 	b.ReportAllocs()
-	report := fixture.ReportCPU(b)
+	report := framework.ReportCPU(b)
 	for b.Loop() {
 		if _, findings := serverconfig.Generate(b.Context(), serverconfig.Input{Name: "my-stack", Namespace: "default", Spec: parse.Parse(spec), Base: base, Line: line}); findings.HasErrors() {
 			b.Fatal(findings)

@@ -14,11 +14,10 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/parse"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
-// Proves: R11, R20, R63 (only an address that gets into the configuration is waited for, and nothing is read for a spec
-// with too many).
+// Proves: R11, R20, R63 (only addresses that the configuration uses are resolved, and none for a spec over the limit).
 func TestEndpointUses(t *testing.T) {
 	const providers = `
 providers:
@@ -40,7 +39,7 @@ resources: {tools: [{name: "mcp::t", endpointFrom: {kind: Service, name: t}}]}
 		"resources:\n  tools:\n" + many.String(): nil,
 	} {
 		spec := &v1alpha2.LlamaStackDistributionSpec{}
-		fixture.NoError(t, yaml.UnmarshalStrict([]byte(text), spec))
+		framework.NoError(t, yaml.UnmarshalStrict([]byte(text), spec))
 		var got []string
 		for _, ref := range serverconfig.EndpointUses(parse.Parse(spec)) {
 			got = append(got, ref.Name)

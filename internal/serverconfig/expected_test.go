@@ -13,11 +13,10 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/document"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/parse"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
-// Proves: R76, R29 (the server must list what the resource configures and what of the base no variable turns off, and
-// nothing else).
+// Proves: R76, R29 (expected are the resource's providers and the unconditional ones of the base).
 func TestExpectedProvidersOfResourceAndBase(t *testing.T) {
 	base, err := document.ParseBase("mine", []byte(`
 version: 2
@@ -37,7 +36,7 @@ providers:
   - {provider_id: guard, provider_type: "inline::llama-guard", config: {}}
 storage: {backends: {}, stores: {}}
 `))
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	line, ok := catalog.Get("0.7")
 	if !ok {
 		t.Fatal("no release line 0.7")

@@ -14,7 +14,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/integrity"
 )
 
-// CheckIntegrity validates a configuration by itself, with the environment that it was generated with.
+// CheckIntegrity checks a generated configuration with its environment.
 func CheckIntegrity(in Input, generated *document.Base, env []EnvVar) problem.List {
 	problems := &problem.Collector{}
 	made := &integrity.Input{Document: generated.Edit(), Line: in.Line, Spec: in.Spec.Source, Environment: environment.NewSet(in.Spec.Source)}
@@ -23,7 +23,7 @@ func CheckIntegrity(in Input, generated *document.Base, env []EnvVar) problem.Li
 	return problems.List()
 }
 
-// Snapshot writes a base as YAML.
+// Snapshot returns a base as YAML.
 func Snapshot(b *Base) string {
 	text, err := yaml.Marshal(b.Root())
 	if err != nil {
@@ -32,10 +32,10 @@ func Snapshot(b *Base) string {
 	return string(text)
 }
 
-// IDOf returns the effective id of a provider by its provider_id.
+// IDOf returns the effective id for a provider_id.
 func IDOf(raw string) string { return document.IdentityOf(document.String(raw)).ID }
 
-// KnownLine returns a release line by a number, so that any number is one.
+// KnownLine maps any number to a release line.
 func KnownLine(n uint8) *catalog.Line {
 	names := catalog.Lines()
 	line, _ := catalog.Get(names[int(n)%len(names)])

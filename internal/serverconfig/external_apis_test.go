@@ -10,7 +10,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/parse"
 )
 
-// Each API of each release line can have external providers, under one name. Telemetry has no providers.
+// Telemetry has no providers, so it has no field.
 //
 // Proves: FR-014.
 func TestExternalProvidersHaveAFieldForEachAPI(t *testing.T) {

@@ -22,16 +22,16 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/document"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/parse"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/release"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
-// BenchmarkGenerate makes the configuration of the sample: vLLM with a key and one model over the starter.
+// BenchmarkGenerate generates the configuration of the sample: vLLM with a key and one model on the starter.
 //
 // Proves: NFR-002.
 func BenchmarkGenerate(b *testing.B) {
 	in := input(b, "testdata/vllm-with-key", "0.7")
 	b.ReportAllocs()
-	report := fixture.ReportCPU(b)
+	report := framework.ReportCPU(b)
 	for b.Loop() {
 		if result, findings := serverconfig.Generate(b.Context(), in); result == nil {
 			b.Fatal(findings)
@@ -40,16 +40,15 @@ func BenchmarkGenerate(b *testing.B) {
 	report()
 }
 
-// FuzzGenerate feeds any base and any providers, models, tools, shields and disabled APIs, on any release line: it
-// never panics, findings are complete, no input is changed, and what comes out is a base again, holds together, and
-// keeps what the engine does not know.
+// FuzzGenerate generates from any base and spec on any release line. It must not panic, findings are complete, inputs
+// stay unchanged, and the result is a valid base that keeps unknown keys.
 //
 // Proves: NFR-001, NFR-004, R9, R13, L-11.
 func FuzzGenerate(f *testing.F) {
 	small := read(f, "testdata/tools-mcp/base.yaml")
 	for n, dir := range cases(f) {
 		in := input(f, dir, "0.7")
-		// The starter is much larger than what a mutation needs to be interesting.
+		// The starter is much larger than useful for mutations.
 		base, err := os.ReadFile(filepath.Join(dir, "base.yaml"))
 		if err != nil {
 			base = small
@@ -72,7 +71,7 @@ func FuzzGenerate(f *testing.F) {
 		if err != nil {
 			return
 		}
-		_ = release.Lines(base) // whatever a base says, asking for its lines is safe
+		_ = release.Lines(base) // it must not panic for any base
 		spec := &v1alpha2.LlamaStackDistributionSpec{
 			Providers: &v1alpha2.ProvidersSpec{
 				Inference: openJSON(inference), Safety: openJSON(safety), VectorIo: openJSON(vectorIo),
@@ -109,7 +108,7 @@ func openJSON(text string) *apiextensionsv1.JSON {
 	return &apiextensionsv1.JSON{Raw: []byte(text)}
 }
 
-// openList reads a JSON list as the API server would: a value that is not a list is an item by itself.
+// openList reads a JSON list as the API server does. Any other value is an item by itself.
 func openList(text string) []apiextensionsv1.JSON {
 	var raws []json.RawMessage
 	if json.Unmarshal([]byte(text), &raws) != nil {
@@ -122,7 +121,6 @@ func openList(text string) []apiextensionsv1.JSON {
 	return items
 }
 
-// checkGeneration checks everything that holds for any input.
 func checkGeneration(t *testing.T, in serverconfig.Input) {
 	t.Helper()
 	specBefore, baseBefore := in.Spec.Source.DeepCopy(), serverconfig.Snapshot(in.Base)
@@ -157,8 +155,7 @@ func checkGeneration(t *testing.T, in serverconfig.Input) {
 	checkSurvival(t, in, result)
 }
 
-// checkSurvival checks that the result has everything of the base that it does not replace: server.auth, and unknown
-// keys of all maps.
+// checkSurvival checks that the result keeps server.auth, unknown sections, and entries that it does not replace.
 func checkSurvival(t *testing.T, in serverconfig.Input, result *serverconfig.Result) {
 	t.Helper()
 	before, _ := decodeYAML(t, []byte(serverconfig.Snapshot(in.Base))).(map[string]any)
@@ -196,8 +193,7 @@ func checkSurvival(t *testing.T, in serverconfig.Input, result *serverconfig.Res
 	}
 }
 
-// hasLike reports whether a list has a map with everything that another map has; the values of some keys may have
-// changed.
+// hasLike reports whether a list has a map with all keys of wanted and, except for the changeable keys, their values.
 func hasLike(list []any, wanted map[string]any, changeable ...string) bool {
 	return slices.ContainsFunc(list, func(item any) bool {
 		there := asMap(item)
@@ -214,7 +210,7 @@ func asMap(v any) map[string]any { m, _ := v.(map[string]any); return m }
 
 func asList(v any) []any { l, _ := v.([]any); return l }
 
-// FuzzParseBase feeds any YAML: it never panics, reports what is wrong, and reads what it wrote.
+// FuzzParseBase parses arbitrary YAML. It must not panic, must report errors, and must read its own output.
 //
 // Proves: R9, L-11.
 func FuzzParseBase(f *testing.F) {

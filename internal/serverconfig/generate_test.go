@@ -26,10 +26,10 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/parse"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
-// shuffled writes JSON with the keys of every map in a random order.
+// shuffled writes JSON with the keys of each map in random order.
 func shuffled(v any, random *rand.Rand) string {
 	switch v := v.(type) {
 	case map[string]any:
@@ -73,8 +73,7 @@ func generate(tb testing.TB, in serverconfig.Input) *serverconfig.Result {
 	return result
 }
 
-// The same resource gives the same bytes, however its maps and the lists without an order are ordered; a base that is
-// ordered otherwise gives the same configuration.
+// The order of maps and unordered lists does not change the bytes. The order of the base does not change the meaning.
 //
 // Proves: NFR-001, L-07.
 func TestDeterministic(t *testing.T) {
@@ -82,7 +81,7 @@ func TestDeterministic(t *testing.T) {
 	in := input(t, "testdata/everything", "0.7")
 	want := generate(t, in)
 	original := in.Spec.Source
-	for range 1000 {
+	for range framework.Loops(50, 1000) {
 		spec := original.DeepCopy()
 		for _, raw := range openFields(spec) {
 			raw.Raw = []byte(shuffled(decodeYAML(t, raw.Raw), random))
@@ -98,7 +97,7 @@ func TestDeterministic(t *testing.T) {
 	want = generate(t, in)
 	base := decodeYAML(t, read(t, "testdata/settings/base.yaml"))
 	wantTree := decodeYAML(t, want.YAML)
-	for range 100 {
+	for range framework.Loops(10, 100) {
 		in.Base = parseBase(t, "small", []byte(shuffled(base, random)))
 		if diff := cmp.Diff(wantTree, decodeYAML(t, generate(t, in).YAML)); diff != "" {
 			t.Fatalf("another order of the base gives another configuration:\n%s", diff)
@@ -106,7 +105,7 @@ func TestDeterministic(t *testing.T) {
 	}
 }
 
-// openFields are the open fields of a spec that hold maps.
+// openFields returns the open fields of a spec that hold maps.
 func openFields(spec *v1alpha2.LlamaStackDistributionSpec) []*apiextensionsv1.JSON {
 	fields := []*apiextensionsv1.JSON{spec.Providers.Inference, spec.Providers.Safety, spec.Providers.ToolRuntime}
 	for _, list := range [][]apiextensionsv1.JSON{spec.Resources.Models, spec.Resources.Tools, spec.Resources.Shields} {
@@ -117,7 +116,7 @@ func openFields(spec *v1alpha2.LlamaStackDistributionSpec) []*apiextensionsv1.JS
 	return fields
 }
 
-// One base serves all goroutines, and no generation leaves a trace in it or in the spec.
+// One base serves concurrent generations, which change neither the base nor the spec.
 //
 // Proves: NFR-001, R9.
 func TestBaseIsNotChanged(t *testing.T) {
@@ -145,8 +144,6 @@ func TestBaseIsNotChanged(t *testing.T) {
 	}
 }
 
-// A key that the engine does not know survives in every map of the base.
-//
 // Proves: R9, L-11.
 func TestUnknownKeysSurvive(t *testing.T) {
 	const unknown = "x_unknown"
@@ -167,12 +164,12 @@ func TestUnknownKeysSurvive(t *testing.T) {
 	starter, _ := distributions.Base("starter", "0.7")
 	tree := decodeYAML(t, starter)
 	mark(tree)
-	// An unknown key under providers is an API, which the server refuses unless the image brings it.
+	// Unknown keys under providers are APIs, which are allowed only with external_apis_dir.
 	tree.(map[string]any)["external_apis_dir"] = "/apis"
-	// One under backends is a backend, which needs a type.
+	// Unknown keys under backends are backends, which need a type.
 	tree.(map[string]any)["storage"].(map[string]any)["backends"].(map[string]any)[unknown] = map[string]any{"type": "kv_sqlite", "db_path": "/x.db", unknown: []any{}}
 	marked, err := yaml.Marshal(tree)
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	for _, name := range []string{"vllm-with-key", "two-providers", "models"} {
 		in := input(t, filepath.Join("testdata", name), "0.7")
 		in.Base = parseBase(t, "marked", marked)
@@ -186,7 +183,7 @@ func TestUnknownKeysSurvive(t *testing.T) {
 	}
 }
 
-// missingMaps lists the places where a has the key and b does not.
+// missingMaps lists the paths at which a has the key and b does not.
 func missingMaps(a, b any, key, path string) []string {
 	var missing []string
 	switch a := a.(type) {
@@ -211,8 +208,6 @@ func missingMaps(a, b any, key, path string) []string {
 	return missing
 }
 
-// What is reported for the status, and the header.
-//
 // Proves: R17, R29, R50.
 func TestResult(t *testing.T) {
 	in := input(t, "testdata/two-providers", "0.7")
@@ -243,8 +238,6 @@ func TestResult(t *testing.T) {
 	}
 }
 
-// The status counts what the resource configures, and nothing that the base has.
-//
 // Proves: R17, R50.
 func TestResultCountsWhatTheResourceConfigures(t *testing.T) {
 	result := generate(t, over(t, goldenLine, &v1alpha2.LlamaStackDistributionSpec{
@@ -343,7 +336,7 @@ func TestSecretUses(t *testing.T) {
 	if diff := cmp.Diff(want, uses); diff != "" || len(findings) > 0 {
 		t.Errorf("%s\nfindings %v", diff, findings)
 	}
-	// The variables that Secrets are read for are those that the configuration refers to.
+	// The configuration refers to exactly the variables of SecretUses.
 	for i, env := range generate(t, in).Env {
 		if uses[i].EnvName != env.Name || uses[i].Ref != env.Ref || uses[i].Path != env.Path {
 			t.Errorf("Env[%d] = %+v, use %+v", i, env, uses[i])
@@ -353,7 +346,6 @@ func TestSecretUses(t *testing.T) {
 	if len(uses) != 1 || len(findings.Errors()) != 1 || findings[0].Reason != problem.ConflictingFields {
 		t.Errorf("uses %v, findings %v", uses, findings)
 	}
-	// A disabled API needs no Secret.
 	spec := input(t, "testdata/disabled-wins", "0.7").Spec
 	if uses, findings = serverconfig.SecretUses(spec); len(uses) != 0 || len(findings) != 0 {
 		t.Errorf("disabled: uses %v, findings %v", uses, findings)
@@ -363,7 +355,7 @@ func TestSecretUses(t *testing.T) {
 	}
 }
 
-// Proves: R29, R7 (what goes into the status holds no secret, even one that someone wrote into settings).
+// Proves: R29, R7 (secrets in settings do not reach the status).
 func TestStatusConfigHoldsNoLiteralSecret(t *testing.T) {
 	in := input(t, "testdata/literal-secret", "0.7")
 	result, findings := serverconfig.Generate(t.Context(), in)
@@ -379,7 +371,7 @@ func TestStatusConfigHoldsNoLiteralSecret(t *testing.T) {
 	if strings.Contains(findings.Message(), "hunter2") {
 		t.Errorf("the finding quotes the value: %v", findings)
 	}
-	// Of a type that the release line does not know, names decide.
+	// For types that the release line does not know, the field names decide.
 	in.Spec.Source.Providers.Inference.Raw = []byte(`{"provider": "homegrown", "settings": {"api_key": "hunter2", "max_tokens": 5,
 		"auth": [{"Password": "hunter2", "token": "${env.MY_TOKEN}"}], "keyspace": "shown"}}`)
 	in.Spec = parse.Parse(in.Spec.Source)

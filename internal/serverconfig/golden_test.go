@@ -21,19 +21,17 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/document"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/golden"
 )
 
 var update = flag.Bool("update", false, "write the golden files instead of comparing them")
 
-// Each folder of testdata is a case: cr.yaml (a resource), base.yaml (else the starter of the release line), and what
-// must come out: the configuration, want.env and want.findings, each absent where there is nothing. The configuration
-// is want.<lines>.changes.yaml, the difference against the starter, once for all release lines that have the same:
-// want.0.3+0.7.changes.yaml. Where the case has a small base of its own, it is want.<line>.yaml, byte by byte. A case
-// is run on release line 0.7 and on every release line that a file want.<lines>.* names; a release such as 1.3.0 may
-// stand for a release line. want.<line>.env and want.<line>.findings count instead of those of all release lines. With
-// -update the test writes these files.
+// Each folder of testdata is a case: cr.yaml, base.yaml (default: the starter of the release line), and the results
+// want.env, want.findings and the configuration, each absent if empty. The configuration is want.<line>.yaml if the
+// case has its own base, otherwise want.<lines>.changes.yaml with the diff against the starter, shared by equal release
+// lines: want.0.3+0.7.changes.yaml. A case runs on 0.7 and on each release line or release in the names of its files;
+// want.<line>.env and want.<line>.findings override those without a release line. The flag -update writes the files.
 //
 // Proves: FR-003, FR-004, FR-005, FR-006, FR-007, FR-008, FR-009, FR-021, FR-022, FR-027, FR-028, FR-029, FR-030,
 // FR-031, FR-032, FR-033, FR-034, FR-035, FR-040, FR-041, FR-042, FR-043, FR-044, FR-050, FR-050a, FR-050b, FR-051,
@@ -72,7 +70,7 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// Every message names a field or place, says what is wrong and how to fix it, and never shows a value.
+// Each message has a path, a problem and a fix, and quotes no values that may be secret.
 //
 // Proves: FR-075, NFR-003, NFR-004, R7.
 func TestProblemsAreActionable(t *testing.T) {
@@ -116,8 +114,7 @@ func TestProblemsAreActionable(t *testing.T) {
 	}
 }
 
-// compareChanges compares the differences by release line with the files of a case. Each difference is in one file,
-// which names its release lines.
+// compareChanges compares the diffs with the files of a case, whose names have the release lines of their diff.
 func compareChanges(t *testing.T, dir string, byLine map[string]string) {
 	t.Helper()
 	want := map[string]string{}
@@ -130,7 +127,7 @@ func compareChanges(t *testing.T, dir string, byLine map[string]string) {
 		want[golden.ChangesFile(dir, same...)] = text
 	}
 	files, err := filepath.Glob(filepath.Join(dir, "want.*.changes.yaml"))
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	for _, file := range files {
 		if _, ok := want[file]; !ok {
 			want[file] = ""
@@ -144,7 +141,7 @@ func compareChanges(t *testing.T, dir string, byLine map[string]string) {
 func expected(t *testing.T, c *golden.Case, dir string) string {
 	t.Helper()
 	file, err := c.Expected(dir)
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	return file
 }
 
@@ -160,14 +157,13 @@ func cases(tb testing.TB) []string {
 	return paths
 }
 
-// goldenLine is the release line on which every case is run.
+// goldenLine is the release line for all cases.
 const goldenLine = "0.7"
 
-// goldenLines are the release lines on which a case is run.
 func goldenLines(t *testing.T, dir string) []string {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(dir, "want.*"))
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	names := []string{goldenLine}
 	for _, file := range files {
 		names = append(names, golden.LinesOf(file)...)
@@ -176,7 +172,7 @@ func goldenLines(t *testing.T, dir string) []string {
 	return slices.Compact(names)
 }
 
-// ofLine names the file of a release line where the case has one, else that of all release lines.
+// ofLine returns the path of a release line's own file, or of the shared file if there is none.
 func ofLine(dir, file, line string) string {
 	own := filepath.Join(dir, strings.Replace(file, "want.", "want."+line+".", 1))
 	if _, err := os.Stat(own); err == nil {
@@ -193,20 +189,20 @@ func input(tb testing.TB, dir, lineName string) serverconfig.Input {
 func readCase(tb testing.TB, dir, lineName string) *golden.Case {
 	tb.Helper()
 	c, err := golden.Read(dir, lineName)
-	fixture.NoError(tb, err)
+	framework.NoError(tb, err)
 	return c
 }
 
-// expected is what the file of a case holds of a configuration. A difference is checked to lose nothing of it.
+// wanted returns the diff of a configuration against its base, after checking that the diff is complete.
 func wanted(t *testing.T, c *golden.Case, full []byte) string {
 	t.Helper()
 	if len(full) == 0 {
 		return ""
 	}
 	difference, err := golden.Diff(c.Base, full)
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	text, err := difference.Encode("What becomes of the starter base.")
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	if err := golden.Check(c.Base, full, text); err != nil {
 		t.Errorf("line %s: the difference loses something: %v\n%s", c.Input.Line.Name, err, text)
 	}
@@ -216,28 +212,28 @@ func wanted(t *testing.T, c *golden.Case, full []byte) string {
 func parseBase(tb testing.TB, name string, data []byte) *document.Base {
 	tb.Helper()
 	base, err := document.ParseBase(name, data)
-	fixture.NoError(tb, err)
+	framework.NoError(tb, err)
 	return base
 }
 
 func read(tb testing.TB, path string) []byte {
 	tb.Helper()
 	data, err := os.ReadFile(path)
-	fixture.NoError(tb, err)
+	framework.NoError(tb, err)
 	return data
 }
 
 func compare(t *testing.T, path, got string) {
 	t.Helper()
 	if *update {
-		// An empty file of a release line says that the file of all release lines does not count there.
+		// An empty file overrides the shared file for its release line.
 		if name := filepath.Base(path); got == "" && (strings.Count(name, ".") == 1 || strings.HasSuffix(name, ".yaml")) {
 			if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 				t.Fatal(err)
 			}
 			return
 		}
-		fixture.WriteFile(t, path, got)
+		framework.WriteFile(t, path, got)
 		return
 	}
 	want, err := os.ReadFile(path)

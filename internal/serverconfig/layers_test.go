@@ -12,11 +12,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
-// floors are the packages of the engine from the bottom up. A package may import those of lower floors alone, so each
-// can be read, tested and changed knowing only what is below it.
+// floors are the layers of the generator's packages, from the bottom up. A package may import only lower layers.
 var floors = [][]string{
 	{"catalog", "document", "parse"},
 	{"address", "environment", "release"},
@@ -28,7 +27,7 @@ var floors = [][]string{
 	{"."},
 }
 
-// The engine's packages are layered: no arrow points up or to the side. The test prints the drawing.
+// The test also prints the layers.
 func TestEngineIsLayered(t *testing.T) {
 	floorOf := map[string]int{}
 	for floor, names := range floors {
@@ -68,7 +67,7 @@ func TestEngineIsLayered(t *testing.T) {
 	}
 }
 
-// packageDirs are the directories below this one with Go files; "." is this one.
+// packageDirs returns the directories with Go files, from this one (".") down.
 func packageDirs(t *testing.T) []string {
 	t.Helper()
 	var dirs []string
@@ -83,25 +82,25 @@ func packageDirs(t *testing.T) []string {
 		}
 		return nil
 	})
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	return dirs
 }
 
-// importsOf are the imports of the product files of a package.
+// importsOf returns the imports of a package, without its tests.
 func importsOf(t *testing.T, dir string) map[string]bool {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(dir, "*.go"))
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	imports := map[string]bool{}
 	for _, file := range files {
 		if strings.HasSuffix(file, "_test.go") {
 			continue
 		}
 		parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.ImportsOnly)
-		fixture.NoError(t, err)
+		framework.NoError(t, err)
 		for _, spec := range parsed.Imports {
 			path, err := strconv.Unquote(spec.Path.Value)
-			fixture.NoError(t, err)
+			framework.NoError(t, err)
 			imports[path] = true
 		}
 	}

@@ -23,10 +23,10 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/document"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/parse"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
-// over is an input over the starter base of a release line.
+// over returns an input with the starter base of a release line.
 func over(tb testing.TB, line string, spec *v1alpha2.LlamaStackDistributionSpec) serverconfig.Input {
 	tb.Helper()
 	l, ok := catalog.Get(line)
@@ -35,14 +35,14 @@ func over(tb testing.TB, line string, spec *v1alpha2.LlamaStackDistributionSpec)
 		tb.Fatalf("no starter for %s", line)
 	}
 	base, err := document.ParseBase("starter", data)
-	fixture.NoError(tb, err)
+	framework.NoError(tb, err)
 	return serverconfig.Input{Name: "s", Namespace: "ns", Spec: parse.Parse(spec), Base: base, Line: l}
 }
 
 func open(tb testing.TB, value any) *apiextensionsv1.JSON {
 	tb.Helper()
 	raw, err := json.Marshal(value)
-	fixture.NoError(tb, err)
+	framework.NoError(tb, err)
 	return &apiextensionsv1.JSON{Raw: raw}
 }
 
@@ -73,7 +73,7 @@ func mapOf(count int, value any) map[string]any {
 
 type object = map[string]any
 
-// shapes are specs with one list or map of a given length, and the most that the list may have.
+// shapes are specs with one list or map of a given length, and the maximum length.
 var shapes = map[string]struct {
 	most int
 	spec func(tb testing.TB, count int) *v1alpha2.LlamaStackDistributionSpec
@@ -141,8 +141,7 @@ var shapes = map[string]struct {
 	}},
 }
 
-// BenchmarkGrowth makes configurations from lists and maps of half of what may be, and of all of it: where the work is
-// linear, the second takes twice as long.
+// BenchmarkGrowth generates from lists and maps of half and of full length. Linear work doubles.
 //
 // Proves: R63.
 func BenchmarkGrowth(b *testing.B) {
@@ -152,7 +151,7 @@ func BenchmarkGrowth(b *testing.B) {
 			in := over(b, "0.7", shape.spec(b, count))
 			b.Run(fmt.Sprintf("%s/%d", strings.ReplaceAll(name, " ", "_"), count), func(b *testing.B) {
 				b.ReportAllocs()
-				report := fixture.ReportCPU(b)
+				report := framework.ReportCPU(b)
 				for b.Loop() {
 					serverconfig.Generate(b.Context(), in)
 				}
@@ -162,7 +161,7 @@ func BenchmarkGrowth(b *testing.B) {
 	}
 }
 
-// largest is a spec with as much of everything as may be: the lists are full, and settings hold the other values.
+// largest returns a spec at the limits: full lists, and the remaining values in settings.
 func largest(tb testing.TB) *v1alpha2.LlamaStackDistributionSpec {
 	tb.Helper()
 	providers := eachOf(limits.ProvidersPerAPI, func(i int) any {
@@ -185,8 +184,7 @@ func largest(tb testing.TB) *v1alpha2.LlamaStackDistributionSpec {
 	}
 }
 
-// BenchmarkLargest makes the configuration of the largest spec, and reports how large the heap gets by it while it
-// does, where the collector runs as it likes.
+// BenchmarkLargest generates the configuration of the largest spec, and reports the peak of the heap.
 //
 // Proves: R63.
 func BenchmarkLargest(b *testing.B) {
@@ -195,7 +193,7 @@ func BenchmarkLargest(b *testing.B) {
 		b.Fatal(findings)
 	}
 	b.ReportAllocs()
-	peak, cpu := fixture.ReportPeak(b), fixture.ReportCPU(b)
+	peak, cpu := framework.ReportPeakHeap(b), framework.ReportCPU(b)
 	for b.Loop() {
 		serverconfig.Generate(b.Context(), in)
 	}
@@ -203,7 +201,7 @@ func BenchmarkLargest(b *testing.B) {
 	peak()
 }
 
-// Proves: R63 (whatever is wrong how often, few and short messages come of it, and they say that there are more).
+// Proves: R63 (the number and the length of problems are bounded, with a count of the rest).
 func TestGenerateReportsFewAndShortProblems(t *testing.T) {
 	for name, shape := range shapes {
 		for _, line := range []string{"0.3", "0.7", catalog.Newest()} {
@@ -227,7 +225,7 @@ func TestGenerateReportsFewAndShortProblems(t *testing.T) {
 	}
 }
 
-// Proves: R63 (one more than may be is refused before it is worked on).
+// Proves: R63 (a spec over a limit is rejected before it is processed).
 func TestGenerateRefusesWhatIsOverTheBounds(t *testing.T) {
 	spec := shapes["models"].spec(t, limits.Models+1)
 	result, findings := serverconfig.Generate(t.Context(), over(t, "0.7", spec))
@@ -256,7 +254,7 @@ func TestGenerateRefusesWhatIsOverTheBounds(t *testing.T) {
 	}
 }
 
-// Proves: R63 (the writer stops at the largest config.yaml; indentation makes text of little JSON).
+// Proves: R63 (the writer stops at the limit of config.yaml; indentation inflates small JSON).
 func TestGenerateRefusesConfigThatIsTooLarge(t *testing.T) {
 	var value any = mapOf(18_000, "v")
 	for range 55 {
@@ -271,7 +269,7 @@ func TestGenerateRefusesConfigThatIsTooLarge(t *testing.T) {
 	}
 }
 
-// Proves: R63 (work stops when its context ends, and says that nothing is wrong).
+// Proves: R63 (a canceled generation reports no error of the user).
 func TestGenerateStopsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(errors.New("nobody waits"))

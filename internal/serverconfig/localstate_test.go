@@ -10,7 +10,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
 )
 
-// What is in files of the server's own pod is named, and nothing that is elsewhere, or that nothing turns on.
+// Only files of the server's own pod count, and only of enabled providers.
 func TestLocalStateNamesWhatAnotherPodDoesNotSee(t *testing.T) {
 	base := parseBase(t, "mine", []byte(`
 version: 2

@@ -18,13 +18,13 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/document"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/parse"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
-// trickyIDs are ids that a careless way to make names would make alike, or like those of the base.
+// trickyIDs are ids that collide with each other or with the base's if names are derived carelessly.
 var trickyIDs = []string{"a.b", "a-b", "a_b", "A_B", "a", "sqlite_vec", "chroma_remote", "kvstore", "registry", strings.Repeat("x", 63)}
 
-// manyOf configures a provider type under every tricky id, and under its own.
+// manyOf configures a provider type under each tricky id and under its own id.
 func manyOf(t *testing.T, row *catalog.Provider) *v1alpha2.ProvidersSpec {
 	t.Helper()
 	var entries []map[string]any
@@ -43,16 +43,16 @@ func manyOf(t *testing.T, row *catalog.Provider) *v1alpha2.ProvidersSpec {
 			}
 		}
 		if row.Key != "" {
-			settings[row.Key] = "${env.KEY:=x}" // one Secret for ids whose variables would be alike
+			settings[row.Key] = "${env.KEY:=x}" // one Secret, because the variables of some ids would collide
 		}
 		entries = append(entries, entry)
 	}
 	raw, err := json.Marshal(entries)
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	return &v1alpha2.ProvidersSpec{VectorIo: &apiextensionsv1.JSON{Raw: raw}}
 }
 
-// places collects where the providers of a configuration keep their state: place to the providers that have it.
+// places maps the storage locations in a configuration to the providers that use them.
 func places(tree map[string]any, line *catalog.Line) map[string][]string {
 	found := map[string][]string{}
 	var walk func(v any, owner string)
@@ -89,9 +89,8 @@ func places(tree map[string]any, line *catalog.Line) map[string][]string {
 	return found
 }
 
-// Whatever the types and ids, no two providers share a namespace, a table or a file, neither where the base has an
-// entry to begin with, nor where the catalog must do; and what lies over an entry of the base keeps that one's places,
-// for its data is there.
+// Providers share no namespace, table or file, with and without an entry of their type in the base. A provider that
+// overrides an entry of the base keeps its locations, because they hold its data.
 //
 // Proves: R9.
 func TestProvidersShareNoStorageLocation(t *testing.T) {
@@ -121,7 +120,7 @@ func TestProvidersShareNoStorageLocation(t *testing.T) {
 	t.Logf("%d places", validated)
 }
 
-// nested returns a base with one entry of a type, that keeps its state in several places at several depths.
+// nested returns a base with one entry of a type, with state at several locations and depths.
 func nested(t *testing.T, starter []byte, row *catalog.Provider) *document.Base {
 	t.Helper()
 	tree := decodeYAML(t, starter).(map[string]any)
@@ -141,11 +140,11 @@ func nested(t *testing.T, starter []byte, row *catalog.Provider) *document.Base 
 		delete(tree, section)
 	}
 	encoded, err := json.Marshal(tree)
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	return parseBase(t, "nested", encoded)
 }
 
-// checkKept generates with the type's own entry of the base, and compares its places with the base's.
+// checkKept generates with the base's own entry of the type, and compares its locations with the base's.
 func checkKept(t *testing.T, line *catalog.Line, data []byte, row *catalog.Provider) {
 	t.Helper()
 	base := decodeYAML(t, data).(map[string]any)

@@ -8,10 +8,9 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 )
 
-// Of an entry of which something could not be read, what may be meant by that is left out, and what is wrong in itself
-// is not.
+// Problems that may follow from an unreadable value are left out. Independent problems stay.
 //
-// Proves: R74 (everything at once, and nothing that nobody can fix).
+// Proves: R74.
 func TestMisreadingCausesOnlyWhatMayFollowFromIt(t *testing.T) {
 	const entry, setting = "spec.providers.inference[1]", "spec.providers.inference[1].settings.a"
 	for name, c := range map[string]struct {

@@ -13,11 +13,10 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/parse"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
-// Proves: R90 (what a spec needs of the release line: by field, the first and the last release line that has it; all of
-// them is not named).
+// Proves: R90 (for each field, the first and the last release line that has it, unless all have it).
 func TestNeeds(t *testing.T) {
 	for name, c := range map[string]struct {
 		spec string
@@ -47,7 +46,7 @@ func TestNeeds(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			spec := &v1alpha2.LlamaStackDistributionSpec{}
-			fixture.NoError(t, json.Unmarshal([]byte(c.spec), spec))
+			framework.NoError(t, json.Unmarshal([]byte(c.spec), spec))
 			var got map[string][2]string
 			for _, n := range serverconfig.Needs(parse.Parse(spec)) {
 				lines := catalog.LinesWhere(n.Has)

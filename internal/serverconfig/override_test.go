@@ -13,8 +13,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 )
 
-// Proves: R39, R45, FR-027g (what the operator has to know of a user's file; values from the environment count unless
-// they are absent by default).
+// Proves: R39, R45, FR-027g (values from variables count unless their default is empty).
 func TestReadOverride(t *testing.T) {
 	for text, want := range map[string]Override{
 		"version: 2\n":   {Version: 2},
@@ -47,8 +46,7 @@ func TestReadOverride(t *testing.T) {
 	}
 }
 
-// Proves: FR-013, US-6.2, R31 (empty sections exclude nothing here; the API server is stricter where it cannot see
-// inside).
+// Proves: FR-013, US-6.2, R31 (empty sections exclude nothing; the API server is stricter for open fields).
 func TestExcluded(t *testing.T) {
 	spec := &v1alpha2.LlamaStackDistributionSpec{
 		Providers: &v1alpha2.ProvidersSpec{}, Resources: &v1alpha2.ResourcesSpec{}, Storage: &v1alpha2.StateStorageSpec{}, Disabled: []string{},
@@ -93,8 +91,7 @@ func TestExcluded(t *testing.T) {
 	}
 }
 
-// Proves: R21, R45 (another number of processes in a file of the user's own, with an address where the line needs one;
-// what is not a configuration stays the user's).
+// Proves: R21, R45 (the file gets workers, and a host if the release line needs one; other files are not edited).
 func TestWithWorkers(t *testing.T) {
 	for name, c := range map[string]struct {
 		line *catalog.Line

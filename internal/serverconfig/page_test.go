@@ -9,10 +9,10 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/distributions"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
-// hasCredentials reports whether PostgreSQL as the SQL backend takes its credentials in this way.
+// hasCredentials reports whether the PostgreSQL SQL backend takes its credentials in the given form.
 func hasCredentials(way catalog.CredentialForm) func(*catalog.Line) bool {
 	return func(line *catalog.Line) bool { return line.Backends["sql_postgres"].Credentials == way }
 }
@@ -26,15 +26,14 @@ func registersToolGroups(line *catalog.Line) bool   { return line.RegistersToolG
 func registersVectorStores(line *catalog.Line) bool { return line.RegistersVectorStores }
 func servesModelID(line *catalog.Line) bool         { return line.ServesModelID }
 
-// The release lines in the sentences of the pages about configuration are those of which the catalog says so: FIRST and
-// LAST stand for the first and the last of them. Without FIRST the sentence means all from the oldest on, without LAST
-// all up to the newest.
+// FIRST and LAST in a sentence stand for the first and the last release line for which the fact is true. Without them,
+// the range begins with the oldest or ends with the newest release line.
 //
 // Proves: R16.
 func TestPageNamesTheReleaseLinesOfTheCatalog(t *testing.T) {
 	var words []string
 	for _, part := range []string{"", "-providers", "-resources", "-storage"} {
-		text := fixture.ReadFile(t, "../../docs/configuration"+part+".md")
+		text := framework.ReadFile(t, "../../docs/configuration"+part+".md")
 		words = append(words, strings.Fields(string(text))...)
 	}
 	page := strings.ToLower(strings.Join(words, " "))

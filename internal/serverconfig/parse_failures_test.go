@@ -12,11 +12,11 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/parse"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/step"
 )
 
-// wholeSpec refers from everywhere to everywhere, on a release line that has all of it.
+// wholeSpec has references in all fields, on a release line that supports all of them.
 const (
 	wholeSpec = `
 providers:
@@ -40,10 +40,9 @@ resources:
 	wholeLine = "0.7"
 )
 
-// Of one value that cannot be read, one error is reported: nothing that only follows from it. And an error elsewhere is
-// reported all the same.
+// An unreadable value causes one error, without consequential ones. Errors elsewhere are still reported.
 //
-// Proves: R74 (everything at once, and nothing that nobody can fix).
+// Proves: R74.
 func TestGenerateReportsWhatIsWrongAndNoConsequences(t *testing.T) {
 	const elsewhere = "spec.providers.inference[1].endpoint"
 	if p := problemsOf(t, decodeYAML(t, []byte(wholeSpec))).Errors(); len(p) > 0 {
@@ -78,17 +77,17 @@ func TestGenerateReportsWhatIsWrongAndNoConsequences(t *testing.T) {
 	}
 }
 
-// walkSpec makes one value of the spec after the other wrong: of another type, or with a key that nobody knows.
+// walkSpec makes one value of the spec at a time invalid: with another type or with an unknown key.
 func walkSpec(spec any, try func(spec any, at string)) {
 	var walk func(v any, at string, put func(any))
 	walk = func(v any, at string, put func(any)) {
 		switch v := v.(type) {
 		case map[string]any:
 			if strings.HasPrefix(at, "spec.resources.vectorStores") {
-				return // the schema of the API knows its type
+				return // the schema of the API checks the type
 			}
 			if strings.HasSuffix(at, "ettings") || strings.HasSuffix(at, "metadata") || strings.HasSuffix(at, "secretRefs") {
-				break // what is in there is the server's
+				break // the content is the server's
 			}
 			if strings.Count(at, ".") > 1 {
 				v["nonsense"] = "x"
@@ -104,7 +103,7 @@ func walkSpec(spec any, try func(spec any, at string)) {
 			}
 		}
 		if strings.Count(at, ".") < 2 || strings.HasPrefix(at, "spec.resources") && strings.Count(at, ".") == 2 && !strings.HasSuffix(at, "]") {
-			return // the schema of the API knows its type
+			return // the schema of the API checks the type
 		}
 		put(true)
 		try(spec, at)
@@ -125,7 +124,7 @@ func entryOf(spec any, api string, i int) map[string]any {
 func problemsOf(t *testing.T, spec any) problem.List {
 	t.Helper()
 	text, err := json.Marshal(spec)
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	base, ok := distributions.Base("starter", wholeLine)
 	if !ok {
 		t.Fatal("there is no base")

@@ -14,15 +14,15 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/leaves"
 )
 
-// The page's table of tiers names exactly the fields that make a configuration necessary.
+// The table of tiers lists exactly the fields that need a configuration.
 //
 // Proves: R45.
 func TestTableOfTiersNamesWhatNeedsAConfiguration(t *testing.T) {
-	text := fixture.ReadFile(t, "../../docs/configuration.md")
+	text := framework.ReadFile(t, "../../docs/configuration.md")
 	row := regexp.MustCompile(`(?m)^\| 2 \| ([^|]*)\|`).FindSubmatch(text)
 	if row == nil {
 		t.Fatal("docs/configuration.md has no row of tier 2")

@@ -14,12 +14,10 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
-// FuzzReceive takes whatever comes over the connection.
-//
-// Proves: R63 (no panic, no text of the server in an error, no body over the limit).
+// Proves: R63 (no panic, no server text in an error, and no body over the limit).
 func FuzzReceive(f *testing.F) {
 	for _, seed := range []string{
 		body(`{"version":"0.7.1"}`), "HTTP/1.1 500 x\r\n\r\n", "HTTP/1.1 401 x\r\nConnection: close\r\n\r\n", "HTTP/1.0 200 OK\n\n{}", "SSH-2.0-x\r\n", "",
@@ -31,7 +29,7 @@ func FuzzReceive(f *testing.F) {
 	fixed := []error{errUnauthorized, errNotHTTP, errHeader, errBody, errTruncated, errNotJSON}
 	f.Fuzz(func(t *testing.T, sent []byte) {
 		request, err := http.NewRequestWithContext(context.Background(), http.MethodGet, "http://10.0.0.1:8321/v1/version", http.NoBody)
-		fixture.NoError(t, err)
+		framework.NoError(t, err)
 		client := New()
 		from := &stream{Reader: bytes.NewReader(sent), deadline: func(time.Time) error { return nil }, slots: client.slots(Server{})}
 		err = client.receive(t.Context(), from, request, func(body []byte) error {
@@ -50,9 +48,7 @@ func FuzzReceive(f *testing.F) {
 	})
 }
 
-// FuzzAnswers reads whatever a server answers.
-//
-// Proves: R29, R63 (what is kept is bounded, printable, sorted, and each API and id once).
+// Proves: R29, R63 (results are bounded, printable and sorted, with each API and id once).
 func FuzzAnswers(f *testing.F) {
 	for _, seed := range []string{
 		`{"version":"0.7.1"}`, `{"data":[` + entry("inference", "vllm", "remote::vllm") + `,` + entry("inference", "vllm", "x") + `]}`, `{"data":null}`,

@@ -19,21 +19,21 @@ import (
 
 	"golang.org/x/sync/semaphore"
 
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 const (
-	// canary stands in what hostile servers send, and must stand nowhere else.
+	// canary is in the data of hostile servers and must not appear elsewhere.
 	canary = "canary-7f3a"
 	ok     = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
 )
 
-// listen starts a server that calls a function with each connection.
+// listen starts a server that calls a function for each connection.
 func listen(t *testing.T, to func(net.Conn)) string {
 	t.Helper()
 	var config net.ListenConfig
 	listener, err := config.Listen(t.Context(), "tcp", "127.0.0.1:0")
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	t.Cleanup(func() { _ = listener.Close() })
 	go func() {
 		for {
@@ -76,7 +76,7 @@ func body(text string) string {
 	return fmt.Sprintf("%sContent-Length: %d\r\n\r\n%s", ok, len(text), text)
 }
 
-// Proves: R63 (whatever a server sends, what is reported is a fixed text, nothing is printed, and the question ends).
+// Proves: R63 (the error is a fixed text, and the probe ends).
 func TestAskReportsHostileServersWithFixedTexts(t *testing.T) {
 	const get = "GET /v1/version: "
 	for name, c := range map[string]struct {
@@ -89,7 +89,7 @@ func TestAskReportsHostileServersWithFixedTexts(t *testing.T) {
 		"MySQL":                  {sendTexts("J\x00\x00\x00\n8.4.0 " + canary + "\x00"), "http", "the response is not HTTP"},
 		"SSH behind TLS":         {sendTexts("SSH-2.0-OpenSSH_9.9 " + canary + "\r\n"), "https", "the TLS handshake failed"},
 		"HTTP behind TLS":        {sendTexts("HTTP/1.1 400 " + canary + "\r\n\r\n"), "https", "the TLS handshake failed"},
-		"closes at once":         {func(net.Conn) {}, "http", ""}, // reset or not HTTP, as the system has it
+		"closes at once":         {func(net.Conn) {}, "http", ""}, // reset or not HTTP, depending on the system
 		"reason of its own":      {sendTexts("HTTP/1.1 500 " + canary + "\r\n\r\n"), "http", "the server responds with 500 Internal Server Error"},
 		"code of its own":        {sendTexts("HTTP/1.1 799 " + canary + "\r\n\r\n"), "http", "the server responds with 799"},
 		"no code":                {sendTexts("HTTP/1.1 " + canary + "\r\n\r\n"), "http", "the response is not HTTP"},
@@ -148,7 +148,7 @@ func TestAskReportsHostileServersWithFixedTexts(t *testing.T) {
 	}
 }
 
-// Proves: R63 (a server that sends byte after byte is cut off, also where nobody gave a deadline).
+// Proves: R63 (a server that sends byte after byte reaches the probe's own timeout).
 func TestAskHasADeadlineOfItsOwn(t *testing.T) {
 	t.Parallel()
 	_, err := New().Probe(t.Context(), Server{URL: "http://" + listen(t, sendRepeatedly(ok+"\r\n", " ", 100*time.Millisecond))})
@@ -157,7 +157,7 @@ func TestAskHasADeadlineOfItsOwn(t *testing.T) {
 	}
 }
 
-// Proves: R63 (a redirect leads nowhere; a proxy of the environment is not asked).
+// Proves: R63 (redirects and proxies of the environment are ignored).
 func TestAskGoesNowhereElse(t *testing.T) {
 	var elsewhere atomic.Int32
 	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -185,7 +185,7 @@ func TestAskGoesNowhereElse(t *testing.T) {
 func providersOf(t *testing.T, entries string) *Observation {
 	t.Helper()
 	got, err := New().Probe(t.Context(), Server{URL: serve(t, http.StatusOK, `{"data":[`+entries+`]}`)})
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	return got
 }
 
@@ -193,7 +193,7 @@ func entry(api, id, kind string) string {
 	return fmt.Sprintf(`{"api":%q,"provider_id":%q,"provider_type":%q}`, api, id, kind)
 }
 
-// Proves: R29, R63 (one entry for each API and id, none that a status cannot show, and no more than a status can hold).
+// Proves: R29, R63 (one entry for each API and id, only printable ones, up to the status limit).
 func TestAskKeepsABoundedList(t *testing.T) {
 	good := entry("inference", "vllm", "remote::vllm")
 	for name, c := range map[string]struct {
@@ -225,7 +225,7 @@ func TestAskKeepsABoundedList(t *testing.T) {
 	}
 }
 
-// Proves: R63 (slow servers that begin a large answer and drip on keep no other server from a place).
+// Proves: R63 (slow servers with large responses keep no other server from a slot).
 func TestAskHearsALargeAnswerAmongThoseThatDrip(t *testing.T) {
 	t.Parallel()
 	const hostile = 15
@@ -239,7 +239,7 @@ func TestAskHearsALargeAnswerAmongThoseThatDrip(t *testing.T) {
 			ended <- err
 		}()
 	}
-	fixture.Eventually(t, time.Minute, "the servers that drip have all places", func() error {
+	framework.Eventually(t, time.Minute, "the servers that drip have all places", func() error {
 		if client.largeOfSlow.TryAcquire(1) {
 			client.largeOfSlow.Release(1)
 			return errors.New("a place is free")
@@ -263,7 +263,7 @@ func TestAskHearsALargeAnswerAmongThoseThatDrip(t *testing.T) {
 	}
 }
 
-// Servers whose answers are large wait for each other, and all of them are heard.
+// Large responses wait for each other, and all of them are read.
 func TestAskHearsManyLargeAnswers(t *testing.T) {
 	server := serve(t, http.StatusOK, `{"data":[`+entry("inference", "vllm", "remote::vllm")+`],"x":"`+strings.Repeat("x", 900<<10)+`"}`)
 	client := New()

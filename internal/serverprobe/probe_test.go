@@ -15,7 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 func serve(t *testing.T, providersStatus int, providers string) string {
@@ -33,13 +33,13 @@ func serve(t *testing.T, providersStatus int, providers string) string {
 	return server.URL
 }
 
-// Proves: R29, STAT (the provider list is the server's own; its config and health are left out).
+// Proves: R29, STAT (config and health of the providers are dropped).
 func TestAsk(t *testing.T) {
 	url := serve(t, http.StatusOK, `{"data":[
 		{"api":"inference","provider_id":"vllm","provider_type":"remote::vllm","config":{"token":"canary"},"health":{"status":"Error"}},
 		{"api":"files","provider_id":"f","provider_type":"inline::localfs"}]}`)
 	got, err := New().Probe(t.Context(), Server{URL: url})
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	want := &Observation{Version: "0.7.1", Providers: []Provider{
 		{API: "files", ID: "f", Type: "inline::localfs"}, {API: "inference", ID: "vllm", Type: "remote::vllm"},
 	}, Models: List{Error: "GET /v1/models: the server responds with 404 Not Found"}}
@@ -48,7 +48,7 @@ func TestAsk(t *testing.T) {
 	}
 }
 
-// Proves: R39, FR-062 (a server with HTTPS answers, whatever its certificate, where nobody knows that).
+// Proves: R39, FR-062 (an HTTPS server without a known certificate is not verified).
 func TestAskOverHTTPS(t *testing.T) {
 	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(`{"version":"1.2.0"}`)) }))
 	t.Cleanup(server.Close)
@@ -57,10 +57,10 @@ func TestAskOverHTTPS(t *testing.T) {
 	}
 }
 
-// Proves: FR-061, FR-062, R39 (what is not the server that the Secret's certificate belongs to is not believed).
+// Proves: FR-061, FR-062, R39 (only the Secret's certificate, or one of its CA for the host, is trusted).
 func TestAskVerifiesTheCertificate(t *testing.T) {
 	const host = "s-service.ai.svc"
-	ca, other := fixture.NewCA(t), fixture.NewCA(t)
+	ca, other := framework.NewCA(t), framework.NewCA(t)
 	current, former := ca.ServerSecret([]string{host}), ca.ServerSecret([]string{host})
 	leaf, _ := pem.Decode(current["tls.crt"])
 	withoutCA := &Trust{Host: host, Leaf: leaf.Bytes}
@@ -95,7 +95,7 @@ func TestAskVerifiesTheCertificate(t *testing.T) {
 	}
 }
 
-// Proves: R29 (a 401 there does not spoil the answer).
+// Proves: R29 (a 401 for the providers keeps the rest of the response).
 func TestAskOfAServerThatWantsCredentials(t *testing.T) {
 	got, err := New().Probe(t.Context(), Server{URL: serve(t, http.StatusUnauthorized, `{"error":{"message":"no"}}`)})
 	if err != nil || !got.ProvidersHidden || got.Version != "0.7.1" {
@@ -123,9 +123,8 @@ func TestAskReportsWhatFailed(t *testing.T) {
 	}
 }
 
-// Proves: R82, R35 (the names of the models, in both forms of the release lines; what no status may show is left out,
-// and an answer that cannot be read spoils nothing), R29, R63 (the same of each further list that the caller names, and
-// of no other; that the server hides one is said).
+// Proves: R82, R35, R29, R63 (model names of all release lines, and only the requested lists; invalid entries are
+// dropped, and hidden lists are reported).
 func TestAskListsWhatIsRegistered(t *testing.T) {
 	const path = "/v1alpha/things"
 	hidden := List{Error: "GET %s: the server requires credentials", Hidden: true}

@@ -7,13 +7,13 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
-// Proves: R48, R16 (the image that release 0.9 left: its tag has the release line and so decides the base; too old ones are refused).
+// Proves: R48, R16 (the tag decides release line and base).
 func TestAdopt(t *testing.T) {
 	s, err := Parse(nil)
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	d, f := s.Resolve(&v1alpha2.DistributionSpec{Name: new("starter")})
 	if f != nil {
 		t.Fatal(f)

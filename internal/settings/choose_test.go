@@ -13,14 +13,14 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 	specparse "github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/parse"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 // needsOf returns the needs of a spec in JSON.
 func needsOf(t *testing.T, spec string) []serverconfig.Need {
 	t.Helper()
 	parsed := &v1alpha2.LlamaStackDistributionSpec{}
-	fixture.NoError(t, json.Unmarshal([]byte(spec), parsed))
+	framework.NoError(t, json.Unmarshal([]byte(spec), parsed))
 	return serverconfig.Needs(specparse.Parse(parsed))
 }
 
@@ -29,7 +29,7 @@ const (
 	withMeters = `{"monitoring": {"enabled": true}, "providers": {"safety": {"provider": "llama-guard"}}}`
 )
 
-// Proves: R90, R93 (which release a built-in name stands for, and why).
+// Proves: R90, R93 (the release of a built-in name and its reason).
 func TestReleaseOfABuiltInName(t *testing.T) {
 	const list, running = "the operator's list of distributions", "release line of the running server"
 	for name, c := range map[string]struct {
@@ -132,7 +132,7 @@ func TestReleaseOfABuiltInName(t *testing.T) {
 	}
 }
 
-// Proves: R90, NFR-004 (what no release line has together, and versions that there are not, are named).
+// Proves: R90, NFR-004 (missing versions, and requirements that no release line meets together, are named).
 func TestReleaseThatThereIsNot(t *testing.T) {
 	for name, c := range map[string]struct {
 		name, version, spec string
@@ -170,7 +170,7 @@ func TestReleaseThatThereIsNot(t *testing.T) {
 	}
 }
 
-// Proves: R90, R92 (the version states the release that nothing before it tells; where it cannot be right, that is said).
+// Proves: R90, R92 (version sets a release that is otherwise unknown, and an impossible version is an error).
 func TestVersionOfAnImage(t *testing.T) {
 	data := map[string]string{
 		settings.KeyDistributions:  "full: {image: 'registry.example/full:nightly', serverVersion: '0.7.1'}\nbare: {image: 'registry.example/bare:nightly'}\n",

@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 const mirrorSets = `
@@ -33,7 +33,7 @@ const mirrorSets = `
 func clusterMirrors(t *testing.T, text string) settings.ClusterMirrors {
 	t.Helper()
 	var sets []map[string]any
-	fixture.NoError(t, yaml.Unmarshal([]byte(text), &sets))
+	framework.NoError(t, yaml.Unmarshal([]byte(text), &sets))
 	var list []unstructured.Unstructured
 	for _, set := range sets {
 		list = append(list, unstructured.Unstructured{Object: set})
@@ -41,7 +41,7 @@ func clusterMirrors(t *testing.T, text string) settings.ClusterMirrors {
 	return settings.ReadClusterMirrors(list)
 }
 
-// Proves: FR-027f (the mirrors of an OpenShift cluster: for tags or digests, by the longest source, in order, and the source itself where it may be asked).
+// Proves: FR-027f (the longest source decides, for tags or digests, and the source itself is used if allowed).
 func TestLocationsFollowTheMirrorsOfTheCluster(t *testing.T) {
 	mirrors := clusterMirrors(t, mirrorSets)
 	for image, want := range map[string][]string{

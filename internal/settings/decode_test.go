@@ -12,7 +12,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
 )
 
-// Proves: R4, R6 (what does not fit is named by its path, everything at once, without its value).
+// Proves: R4, R6 (all invalid fields are named by path, without values).
 func TestDecodeNamesWhatDoesNotFit(t *testing.T) {
 	for text, want := range map[string]string{
 		"{a: secret, zz: x, b: 1, list: {}, m: [], env: [1, {name: [], configMapRef: {nam: x}}], q: abc}": "a: expected a " +

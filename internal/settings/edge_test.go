@@ -47,9 +47,7 @@ namespaces: [ingress-nginx]`
 	}
 }
 
-// A wrong setting harms only what is exposed, and nothing of it counts.
-//
-// Proves: R62, R63.
+// Proves: R62, R63 (a wrong setting affects only exposed servers and is ignored as a whole).
 func TestWrongEdgeIsNamed(t *testing.T) {
 	many := "namespaces: [" + strings.Repeat("a,", 60) + "]"
 	for text, want := range map[string]string{

@@ -8,7 +8,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 )
 
-// Proves: R48, R74 (without the setting only the own namespace; a wrong one is named with its key and item).
+// Proves: R48, R74 (the default is the own namespace, and an invalid setting is named with its key and item).
 func TestEndpointFromAllowsNamespaces(t *testing.T) {
 	for text, want := range map[string][3]bool{ // own, models, other
 		"":                              {true, false, false},

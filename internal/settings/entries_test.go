@@ -10,10 +10,10 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
-// Proves: R81 (a registration that is not YAML harms only its own name; the message says which one, and in which line).
+// Proves: R81 (the message has the name and the line).
 func TestBrokenEntryHarmsOnlyItsOwnName(t *testing.T) {
 	const text = `# ours
 first:
@@ -48,9 +48,7 @@ third: {image: 'registry.example/other:0.7.1'}
 	}
 }
 
-// A text in which entries cannot be told apart harms the names and images that it may be about.
-//
-// Proves: R81 (built-in names work on, beside an unreadable key too).
+// Proves: R81 (built-in names work beside an unreadable key, except those that it may contain).
 func TestUnreadableKeyHarmsOnlyWhatItMayBeAbout(t *testing.T) {
 	for text, harmed := range map[string][]string{
 		"{a: {image: x}, b: [": nil,
@@ -62,7 +60,7 @@ func TestUnreadableKeyHarmsOnlyWhatItMayBeAbout(t *testing.T) {
 		"just text\n": nil,
 		"*a: [\n":     nil,
 		"# \x01\n":    nil,
-		"a: [\n\"\\x62\": {image: 'registry.example/starter:1'}\n": nil, // a name that only YAML as a whole explains
+		"a: [\n\"\\x62\": {image: 'registry.example/starter:1'}\n": nil, // only the whole YAML gives this name
 		strings.Repeat("a: x\n", limits.DocumentNodes):             nil,
 	} {
 		for _, key := range []string{settings.KeyDistributions, settings.KeyImageOverrides} {
@@ -91,13 +89,13 @@ func TestUnreadableKeyHarmsOnlyWhatItMayBeAbout(t *testing.T) {
 	}
 }
 
-// FuzzEntries: whatever stands there, the built-in names work, or the error names the key.
+// FuzzEntries checks that built-in names work, or that the error names the key.
 func FuzzEntries(f *testing.F) {
 	f.Add("a:\n  image: x:1\nb: [\n")
 	f.Add("a: |\n x\n\ty\n'b': {}\n? c\n")
 	f.Fuzz(func(t *testing.T, text string) {
 		s, err := settings.Parse(map[string]string{settings.KeyDistributions: text})
-		fixture.NoError(t, err)
+		framework.NoError(t, err)
 		for _, p := range s.Problems() {
 			if !strings.Contains(p.Err.Error(), settings.KeyDistributions) {
 				t.Error(p.Err)

@@ -10,8 +10,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 )
 
-// Proves: R60 (an image is of a distribution where it is of the repository of that distribution's image, however the reference is written; its
-// release follows from its own tag).
+// Proves: R60 (the repository selects the distribution for any form of the reference, and the tag has the release).
 func TestImageIsRecognizedByItsRepository(t *testing.T) {
 	s := parse(t, map[string]string{"distributions": light})
 	for image, want := range map[string][3]string{ // name, release line, base
@@ -49,7 +48,7 @@ func TestImageIsRecognizedByItsRepository(t *testing.T) {
 	}
 }
 
-// Proves: R60 (an override changes what its name stands for, and neither what another name does nor what an image does).
+// Proves: R60.
 func TestOverrideIsForItsNameAlone(t *testing.T) {
 	const other = "registry.example/mine:0.6.1"
 	before := parse(t, nil)
@@ -69,7 +68,7 @@ func TestOverrideIsForItsNameAlone(t *testing.T) {
 	}
 }
 
-// Proves: R60, R14 (a registration under a built-in name changes what that name stands for, and not what an image of the built-in repository is).
+// Proves: R60, R14.
 func TestRegistrationUnderABuiltInNameLeavesImagesAlone(t *testing.T) {
 	before := parse(t, nil)
 	for _, registration := range []string{"starter: {image: 'registry.example/mine:0.6.1'}", "remote-vllm: {image: 'registry.example/mine:0.6.1'}"} {
@@ -83,8 +82,8 @@ func TestRegistrationUnderABuiltInNameLeavesImagesAlone(t *testing.T) {
 	}
 }
 
-// Proves: R47, R15, R21 (an image of one's own runs the configuration that it has, as with release 0.9; only a mirror of the built-in image, which
-// has another distribution's, does not).
+// Proves: R47, R15, R21 (a mirror of a built-in image that contains another distribution gets a generated
+// configuration).
 func TestOverriddenImageRunsItsOwnConfiguration(t *testing.T) {
 	for image, foreign := range map[string]bool{
 		"registry.example.com/mirror/vllm-dist:2026-01":             false,

@@ -17,7 +17,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 )
 
-// Proves: R14, R16, R47 (the labels of an image count after what the settings say and before tag, config schema and embedded base).
+// Proves: R14, R16, R47 (labels count after the settings and before tag, config schema and embedded base).
 func TestResolveWithLabels(t *testing.T) {
 	labels := &oci.Labels{
 		Version: "1.4.1", VersionLabel: "com.ogx.distribution.version",
@@ -66,9 +66,7 @@ func TestResolveWithLabels(t *testing.T) {
 	}
 }
 
-// A label says the release, and the embedded base of that release line serves where the labels hold none; a release that is too old ends it.
-//
-// Proves: R14, R16.
+// Proves: R14, R16 (the embedded base of the label's release line is used, and a too old release is refused).
 func TestLabelsWithoutConfig(t *testing.T) {
 	s := parse(t, map[string]string{"image-overrides": "starter: mirror.example/starter:nightly"})
 	for version, want := range map[string]string{catalog.Newest() + ".0": catalog.Newest(), "0.6.1": "0.6"} {
@@ -88,7 +86,7 @@ func TestLabelsWithoutConfig(t *testing.T) {
 	}
 }
 
-// Proves: R14 (labels that hold no configuration are not the same as labels that hold a broken one).
+// Proves: R14.
 func TestBrokenConfigInLabels(t *testing.T) {
 	_, f := parse(t, nil).ResolveWithHints(byImage("registry.example/mine:0.7.1"), settings.Hints{
 		Labels: &oci.Labels{Config: []byte("- a"), ConfigLabel: oci.LabelConfigBase64},

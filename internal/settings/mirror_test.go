@@ -8,7 +8,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 )
 
-// Proves: FR-027f (images of a mirrored registry are found where the mirror is).
+// Proves: FR-027f (the location replaces the longest matching prefix).
 func TestRewriteFollowsTheLongestPrefix(t *testing.T) {
 	mirrors := settings.Mirrors{
 		{Prefix: "docker.io", Location: "mirror.example.com:5000/hub/"},

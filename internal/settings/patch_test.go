@@ -11,15 +11,13 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/document"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
-// Wherever the release of a server is known from, what counts is what this patch release knows, and not what the newest one of its line does.
-//
-// Proves: R16, R90, R92.
+// Proves: R16, R90, R92 (the known patch release counts from any source, not the newest of its line).
 func TestPatchReleaseCountsWhereverItIsKnownFrom(t *testing.T) {
 	s, err := settings.Parse(nil)
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	const foreign = "registry.example.com/mine:latest"
 	for name, c := range map[string]struct {
 		spec  v1alpha2.DistributionSpec
@@ -46,8 +44,6 @@ func TestPatchReleaseCountsWhereverItIsKnownFrom(t *testing.T) {
 	}
 }
 
-// The embedded base of an older patch release says nothing that its server would ignore or refuse.
-//
 // Proves: R28, R16.
 func TestEmbeddedBaseFitsThePatchRelease(t *testing.T) {
 	const name = "thought_signature_store"

@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 const allDefaults = `
@@ -29,12 +29,10 @@ terminationGracePeriodSeconds: 1
 overrides: {envFrom: [{secretRef: {name: a}}]}
 `
 
-// A custom resource without fields gets all defaults; one with a single field gets all others.
-//
-// Proves: R72 (a value of the custom resource replaces the default, field by field).
+// Proves: R72.
 func TestPodDefaultsAreReplacedFieldByField(t *testing.T) {
 	s, err := Parse(map[string]string{KeyPodDefaults: allDefaults})
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	workload := func(text string) *v1alpha2.WorkloadSpec {
 		w := &v1alpha2.WorkloadSpec{}
 		if err := yaml.UnmarshalStrict([]byte(text), w); err != nil {
@@ -79,7 +77,7 @@ func TestPodDefaultsAreReplacedFieldByField(t *testing.T) {
 	}
 }
 
-// Proves: R72 (the defaults are checked like the fields of a custom resource, and the error names the field).
+// Proves: R72 (the defaults are validated like the fields of a custom resource, and the error names the field).
 func TestParseRefusesWrongPodDefaults(t *testing.T) {
 	for text, want := range map[string]string{
 		"replicas: 3":                           "replicas: unknown field: known fields: imagePullSecrets, ",
@@ -101,11 +99,11 @@ func TestParseRefusesWrongPodDefaults(t *testing.T) {
 	}
 }
 
-// Proves: R72, R62 (the sample is right).
+// Proves: R72, R62.
 func TestSampleOfTheSettingsIsRight(t *testing.T) {
-	raw := fixture.ReadFile(t, "../../config/samples/settings/operator-settings.yaml")
+	raw := framework.ReadFile(t, "../../config/samples/settings/operator-settings.yaml")
 	var cm corev1.ConfigMap
-	fixture.NoError(t, yaml.UnmarshalStrict(raw, &cm))
+	framework.NoError(t, yaml.UnmarshalStrict(raw, &cm))
 	s, err := Parse(cm.Data)
 	if err != nil || s.Edge.Err != nil || cm.Name != ConfigMapName || cm.Namespace != DefaultNamespace || s.PodDefaults == nil || s.Edge.Domain == "" {
 		t.Errorf("%v, %+v", err, s)

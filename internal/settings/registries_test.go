@@ -13,7 +13,7 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 const mirrored = `
@@ -22,8 +22,8 @@ mirrors:
 - {prefix: docker.io/ogxai, location: mirror.example.com:5000/ogx}
 `
 
-// Proves: R60, R14, FR-027f (an image at a mirror that the settings name means what it is a copy of, and pods get every
-// image of the mirrored registry from there).
+// Proves: R60, R14, FR-027f (an image at a mirror resolves like its source, and pods pull images of a mirrored registry
+// from the mirror).
 func TestMirrorsMeanWhatTheyCopy(t *testing.T) {
 	data := map[string]string{settings.KeyRegistries: mirrored}
 	s := parse(t, data)
@@ -50,14 +50,14 @@ func TestMirrorsMeanWhatTheyCopy(t *testing.T) {
 	if d, f := s.Resolve(byName("remote-vllm")); f != nil || !d.ForeignImage || d.Image != at+":"+newestRelease {
 		t.Errorf("remote-vllm is %+v, %v", d, f)
 	}
-	// The mirror can be asked for what the registry does not have any more.
+	// The mirror can still have images that the registry has removed.
 	if d, f := s.Resolve(byImage("llamastack/distribution-starter:0.6.1")); f != nil || !d.NeedsLabels() {
 		t.Errorf("a mirrored image of the removed organization: %+v, %v", d, f)
 	}
 }
 
-// Proves: R14, R60 (labels are read only where they can change what is known: not of the exact images of built-in
-// distributions and of their copies, and not where the settings have a base configuration).
+// Proves: R14, R60 (labels of exact built-in images and their copies, and of images with a base in the settings, do not
+// count).
 func TestLabelsCountWhereTheyCanChangeSomething(t *testing.T) {
 	s := parse(t, map[string]string{
 		"distributions": light + "\nbare: {image: 'registry.example/bare:0.7.1'}\n",
@@ -67,7 +67,7 @@ func TestLabelsCountWhereTheyCanChangeSomething(t *testing.T) {
 	for image, want := range map[string]bool{
 		starterImage: false, strings.TrimPrefix(starterImage, "docker.io/"): false, "index." + starterImage: false, starterImage + "@" + digest: true,
 		"ogxai/distribution-starter:1.4.0": true, "ogxai/distribution-starter@" + digest: true, "ogxai/distribution-starter:latest": true,
-		// No registry has them any more.
+		// Removed from all registries.
 		"llamastack/distribution-starter:0.6.1": false, "llamastack/distribution-starter@" + digest: false, "registry.example/any:0.7.1": true, "registry.example/light:nightly": false,
 	} {
 		if d, f := s.Resolve(byImage(image)); f != nil || d.NeedsLabels() != want {
@@ -85,7 +85,7 @@ func TestLabelsCountWhereTheyCanChangeSomething(t *testing.T) {
 	}
 }
 
-// Proves: R60 (name, image and where each comes from).
+// Proves: R60 (name, image and their sources).
 func TestResolveReportsSources(t *testing.T) {
 	s := parse(t, map[string]string{"distributions": light, settings.KeyImageOverrides: "starter: registry.example/mine:0.7.1\n"})
 	for _, c := range []struct{ name, image, nameSource, imageSource string }{
@@ -106,22 +106,22 @@ func TestResolveReportsSources(t *testing.T) {
 	}
 }
 
-// Proves: R63, FR-027f (a wrong setting names its field).
+// Proves: R63, FR-027f.
 func TestWrongRegistriesAreNamed(t *testing.T) {
 	key := "-----BEGIN EC PRIVATE KEY-----\nY2FuYXJ5\n-----END EC PRIVATE KEY-----\n"
 	for text, want := range map[string]string{
-		"mirrors: [{prefix: llamastack, location: a.example}]":                                       `mirrors[0].prefix: Invalid value: "llamastack": must be a registry`,
-		"mirrors: [{prefix: docker.io, location: registry/team}]":                                    `mirrors[0].location: Invalid value: "registry/team": must be a registry`,
-		"mirrors: [{prefix: docker.io, location: a.example//b}]":                                     "mirrors[0].location: Invalid value",
-		"mirrors: [{prefix: docker.io}]":                                                             "mirrors[0].location: Invalid value",
-		"mirrors: [{prefix: docker.io, location: 'http://a.b'}]":                                     "mirrors[0].location: Invalid value",
-		"allowed: [registry.example.com/team]":                                                       "allowed[0]: Invalid value",
-		"allowed: [quay.io, '*.example.com']":                                                        `allowed[1]: Invalid value: "*.example.com": wildcards are not supported`,
-		"allowed: ['*']":                                                                             `allowed[0]: Invalid value: "*": wildcards are not supported`,
-		"plainHTTP: ['http://a.b']":                                                                  "plainHTTP[0]: Invalid value",
-		"caCertificates: none":                                                                       "caCertificates: Invalid value: must be certificates in PEM",
-		"caCertificates: |\n  " + strings.ReplaceAll(key, "\n", "\n  "):                              "PEM block 1 is not a certificate",
-		"caCertificates: |\n  " + strings.ReplaceAll(string(fixture.NewCA(t).PEM)+key, "\n", "\n  "): "PEM block 2 is not a certificate",
+		"mirrors: [{prefix: llamastack, location: a.example}]":                                         `mirrors[0].prefix: Invalid value: "llamastack": must be a registry`,
+		"mirrors: [{prefix: docker.io, location: registry/team}]":                                      `mirrors[0].location: Invalid value: "registry/team": must be a registry`,
+		"mirrors: [{prefix: docker.io, location: a.example//b}]":                                       "mirrors[0].location: Invalid value",
+		"mirrors: [{prefix: docker.io}]":                                                               "mirrors[0].location: Invalid value",
+		"mirrors: [{prefix: docker.io, location: 'http://a.b'}]":                                       "mirrors[0].location: Invalid value",
+		"allowed: [registry.example.com/team]":                                                         "allowed[0]: Invalid value",
+		"allowed: [quay.io, '*.example.com']":                                                          `allowed[1]: Invalid value: "*.example.com": wildcards are not supported`,
+		"allowed: ['*']":                                                                               `allowed[0]: Invalid value: "*": wildcards are not supported`,
+		"plainHTTP: ['http://a.b']":                                                                    "plainHTTP[0]: Invalid value",
+		"caCertificates: none":                                                                         "caCertificates: Invalid value: must be certificates in PEM",
+		"caCertificates: |\n  " + strings.ReplaceAll(key, "\n", "\n  "):                                "PEM block 1 is not a certificate",
+		"caCertificates: |\n  " + strings.ReplaceAll(string(framework.NewCA(t).PEM)+key, "\n", "\n  "): "PEM block 2 is not a certificate",
 		"mirror: []": `mirror: unknown field: did you mean "mirrors"? known fields: allowed, `,
 		"[]":         "expected a map, got a list",
 	} {
@@ -131,7 +131,7 @@ func TestWrongRegistriesAreNamed(t *testing.T) {
 			t.Errorf("%s: error %v, want %s", text, err, want)
 		}
 	}
-	ca := fixture.NewCA(t)
+	ca := framework.NewCA(t)
 	s := parse(t, map[string]string{settings.KeyRegistries: "allowed: [docker.io, 'registry.example.com:5000']\nplainHTTP: [localhost]\ncaCertificates: |\n  " +
 		strings.ReplaceAll(string(ca.PEM), "\n", "\n  ")})
 	if diff := cmp.Diff([]string{"docker.io", "registry.example.com:5000", "localhost"}, s.Registries.Hosts()); diff != "" {
@@ -144,13 +144,13 @@ func TestWrongRegistriesAreNamed(t *testing.T) {
 	}
 }
 
-// Proves: FR-027f (the certificates of the setting count in addition to the system's, and only where there are some).
+// Proves: FR-027f.
 func TestPoolAddsTheCertificatesOfTheSetting(t *testing.T) {
 	system := x509.NewCertPool()
 	if got := (&settings.Registries{}).Pool(system); got != system {
 		t.Error("without certificates, the pool is not the system's")
 	}
-	ca := fixture.NewCA(t)
+	ca := framework.NewCA(t)
 	want := x509.NewCertPool()
 	want.AppendCertsFromPEM(ca.PEM)
 	if got := (&settings.Registries{CACertificates: string(ca.PEM)}).Pool(system); !got.Equal(want) || !system.Equal(x509.NewCertPool()) {
@@ -158,12 +158,12 @@ func TestPoolAddsTheCertificatesOfTheSetting(t *testing.T) {
 	}
 }
 
-// Proves: R47, R81, FR-027f (the samples for platforms are right: applying both changes neither).
+// Proves: R47, R81, FR-027f (both samples can be applied together).
 func TestSamplesForPlatformsAreRight(t *testing.T) {
 	var mirrors, registered corev1.ConfigMap
 	for file, cm := range map[string]*corev1.ConfigMap{"config/samples/settings/mirrors.yaml": &mirrors, settings.Sample: &registered} {
-		raw := fixture.ReadFile(t, "../../"+file)
-		fixture.NoError(t, yaml.UnmarshalStrict(raw, cm))
+		raw := framework.ReadFile(t, "../../"+file)
+		framework.NoError(t, yaml.UnmarshalStrict(raw, cm))
 	}
 	s, err := settings.Parse(mirrors.Data, settings.ParseRegistration(&registered))
 	if err != nil || len(s.Problems()) > 0 || mirrors.Name != settings.ConfigMapName || registered.Name == mirrors.Name {

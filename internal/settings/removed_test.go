@@ -9,8 +9,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 )
 
-// Proves: R93, R60 (an image of the removed organization is known by any spelling of its registry, and no other one is
-// taken for it).
+// Proves: R93, R60 (each spelling of the removed organization's registry is recognized, and no other image is).
 func TestRemovedOrganization(t *testing.T) {
 	for image, want := range map[string]string{
 		"docker.io/llamastack/distribution-starter:0.7.1":                    "docker.io/llamastack",
@@ -30,8 +29,7 @@ func TestRemovedOrganization(t *testing.T) {
 	}
 }
 
-// Proves: R93 (what is known of images that may not be published: of each patch release of such a release line, by any
-// spelling of the registry, and of no other repository).
+// Proves: R93 (each patch release and each spelling of the registry is recognized, but no other repository).
 func TestUnprovenImages(t *testing.T) {
 	for image, want := range map[string]string{
 		"docker.io/ogxai/distribution-starter:0.7.1":            "not proven: ",

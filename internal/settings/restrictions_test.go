@@ -26,7 +26,7 @@ func TestForbidListsRestrictions(t *testing.T) {
 	}
 }
 
-// A misspelled restriction must not allow what it was meant to forbid.
+// A misspelled restriction is an error, or it would allow what it should forbid.
 func TestForbidRefusesUnknownNames(t *testing.T) {
 	const where = "ConfigMap llama-stack-operator-config, key forbid"
 	for text, want := range map[string]string{

@@ -11,7 +11,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 )
 
-// Proves: LBL-VER, FR-027b, R14 (the label with the schema version completes a configuration without one, and a warning has both numbers where they differ).
+// Proves: LBL-VER, FR-027b, R14 (the label completes a configuration without a version, and a difference is a warning).
 func TestLabelWithTheSchemaVersion(t *testing.T) {
 	const without = "apis: [inference]\nproviders: {inference: []}\n"
 	for name, c := range map[string]struct{ label, config, version, warning string }{

@@ -15,7 +15,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 const digest = "sha256:0123456789012345678901234567890123456789012345678901234567890123"
@@ -31,7 +31,7 @@ var newestRelease = distributions.All()[0].Newest().Version
 
 var starterImage = "docker.io/ogxai/distribution-starter:" + newestRelease
 
-// fill replaces the placeholders of the newest release line and its release in a text.
+// fill replaces <line> and <release> in a text by the newest release line and its release.
 var fill = strings.NewReplacer("<line>", catalog.Newest(), "<release>", newestRelease).Replace
 
 func byName(name string) *v1alpha2.DistributionSpec {
@@ -45,7 +45,7 @@ func byImage(image string) *v1alpha2.DistributionSpec {
 func parse(t *testing.T, data map[string]string) *settings.Settings {
 	t.Helper()
 	s, err := settings.Parse(data)
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	return s
 }
 
@@ -82,7 +82,7 @@ light:
     providers: {inference: []}
 `
 
-// Proves: R14, R28, R47, R16 (the sources of image, release line and base configuration, in their order).
+// Proves: R14, R28, R47, R16 (sources of image, release line and base configuration, by precedence).
 func TestResolve(t *testing.T) {
 	for name, c := range map[string]struct {
 		data map[string]string
@@ -202,7 +202,7 @@ func TestResolve(t *testing.T) {
 	}
 }
 
-// Proves: R28, R47, US-1.1 (each built-in name can be configured, by name).
+// Proves: R28, R47, US-1.1 (each built-in name is configurable).
 func TestBuiltInDistributions(t *testing.T) {
 	s := parse(t, nil)
 	images := s.Images()
@@ -221,7 +221,7 @@ func TestBuiltInDistributions(t *testing.T) {
 	}
 }
 
-// Proves: R14, R28 (the image of a built-in distribution is recognized).
+// Proves: R14, R28.
 func TestImageOfABuiltInDistribution(t *testing.T) {
 	want := resolved{"starter", starterImage, catalog.Newest(), "the operator's list of distributions", "starter", "embedded"}
 	if diff := cmp.Diff(want, resolve(t, parse(t, nil), byImage(starterImage))); diff != "" {
@@ -229,7 +229,7 @@ func TestImageOfABuiltInDistribution(t *testing.T) {
 	}
 }
 
-// Proves: R47 (an unknown name gets the known ones, and the nearest), NFR-004.
+// Proves: R47, NFR-004 (the error suggests the nearest known name).
 func TestUnknownName(t *testing.T) {
 	s := parse(t, map[string]string{"distributions": light})
 	for name, hint := range map[string]string{"startre": `did you mean "starter"? `, "something-else-altogether": ""} {
@@ -249,7 +249,7 @@ func TestUnknownName(t *testing.T) {
 	}
 }
 
-// Proves: R52, NFR-004 (v1alpha1 admits a resource that says neither name nor image; it is reported, and no server without an image is made).
+// Proves: R52, NFR-004 (v1alpha1 admits a resource without name and image; it is an error, and no server is created).
 func TestNeitherNameNorImage(t *testing.T) {
 	s := parse(t, map[string]string{"distributions": light})
 	for _, spec := range []*v1alpha2.DistributionSpec{{}, byName(""), byImage("")} {
@@ -264,7 +264,7 @@ func TestNeitherNameNorImage(t *testing.T) {
 	}
 }
 
-// Proves: L-35 (a wrong entry harms only its users; the message reports where it stands).
+// Proves: L-35.
 func TestWrongRegistration(t *testing.T) {
 	const right = "\nright: {image: 'registry.example/right:0.7.1'}"
 	for name, c := range map[string]struct{ name, entry, message string }{
@@ -303,7 +303,7 @@ func TestWrongRegistration(t *testing.T) {
 	}
 }
 
-// Proves: L-35 (as above, for the other key).
+// Proves: L-35.
 func TestWrongOverride(t *testing.T) {
 	for _, value := range []string{"''", "null", "[a]", "{image: a}"} {
 		s := parse(t, map[string]string{settings.KeyImageOverrides: "wrong: " + value + "\nremote-vllm: 'mirror.example/remote:0.7.1'"})
@@ -320,7 +320,6 @@ func TestWrongOverride(t *testing.T) {
 	}
 }
 
-// A key without entries means nothing.
 func TestEmptyKeys(t *testing.T) {
 	for _, key := range []string{settings.KeyImageOverrides, settings.KeyDistributions} {
 		for _, text := range []string{"", "\n", "{}", "null", "# nothing yet\n"} {
@@ -334,7 +333,7 @@ func TestEmptyKeys(t *testing.T) {
 	}
 }
 
-// Proves: NFR-001 (which of several entries with one image is taken does not depend on the order of a map).
+// Proves: NFR-001.
 func TestResolveIsDeterministic(t *testing.T) {
 	data := map[string]string{"distributions": `
 b: {image: registry.example/one:0.7.1}
@@ -349,7 +348,7 @@ c: {image: registry.example/one:0.7.1}
 	}
 }
 
-// What a caller does to the returned map does not reach the settings, which passes share.
+// A change of the returned map must not change the settings, which reconciles share.
 func TestImagesIsACopy(t *testing.T) {
 	s := parse(t, nil)
 	s.Images()["starter"] = "changed"
@@ -358,7 +357,7 @@ func TestImagesIsACopy(t *testing.T) {
 	}
 }
 
-// Proves: R63 (an image reference without a bound would make the status larger than what can be stored).
+// Proves: R63 (an unbounded image reference could make the status too large to store).
 func TestImageHasABound(t *testing.T) {
 	s := parse(t, nil)
 	for length, want := range map[int]string{
@@ -376,11 +375,11 @@ func TestImageHasABound(t *testing.T) {
 	}
 }
 
-// Proves: R14, R47 (what a caller knows in addition to the settings counts before what they have, and a name that they do not know may have its image).
+// Proves: R14, R47 (hints come before the settings, and an unknown name may have an image from a hint).
 func TestHintsOfTheCallerCountFirst(t *testing.T) {
 	s := parse(t, map[string]string{settings.KeyDistributions: light})
 	base, err := serverconfig.ParseBase("mine", []byte("version: 2\n"))
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	d, f := s.ResolveWithHints(byName("light"), settings.Hints{Version: "0.6.1", VersionSource: "a flag", Base: base})
 	if f != nil || d.Base != base || d.Source != v1alpha2.ConfigSourceRegistered || d.Line.Name != "0.6" || d.LineSource != "a flag" {
 		t.Errorf("%+v, %v", d, f)

@@ -12,7 +12,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/validation"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 func spec(t *testing.T, text string) *v1alpha2.LlamaStackDistributionSpec {
@@ -24,12 +24,12 @@ func spec(t *testing.T, text string) *v1alpha2.LlamaStackDistributionSpec {
 	return s
 }
 
-// Proves: R61, FR-074, FR-075 (each value is reported with its path, what is wrong with it, and how to fix it).
+// Proves: R61, FR-074, FR-075 (each message has the path, the problem and the fix).
 func TestCheckReportsEachValue(t *testing.T) {
-	refused := func(spec, problem string) fixture.RefusedValue {
-		return fixture.RefusedValue{Spec: spec, Problem: problem}
+	refused := func(spec, problem string) framework.RejectedValue {
+		return framework.RejectedValue{Spec: spec, Problem: problem}
 	}
-	for _, c := range append(slices.Concat(fixture.RefusedValues(), fixture.WrongNames()),
+	for _, c := range append(slices.Concat(framework.RejectedValues(), framework.InvalidNames()),
 		refused("workload: {overrides: {volumes: [{name: ''}]}}", "spec.workload.overrides.volumes[0].name: Required value"),
 		refused("workload: {overrides: {volumes: [{name: data, emptyDir: {}}], volumeMounts: [{name: dta, mountPath: /a}]}}",
 			`spec.workload.overrides.volumeMounts[0].name: Not found: "dta": there is no such volume: add one to spec.workload.overrides.volumes, or name one of data`),
@@ -40,7 +40,7 @@ func TestCheckReportsEachValue(t *testing.T) {
 			`spec.workload.resources.claims[0].name: Not found: "b": the pod has no such ResourceClaim`),
 	) {
 		if strings.Contains(c.Spec, "storage: {size") || strings.Contains(c.Spec, "expose") || strings.Contains(c.Spec, "allowedFrom") {
-			continue // what the operator itself makes of a value is checked in package build
+			continue // package build checks the values that the operator derives
 		}
 		problems := validation.Check(spec(t, c.Spec), []string{"tmp"})
 		found := false
@@ -56,7 +56,7 @@ func TestCheckReportsEachValue(t *testing.T) {
 	}
 }
 
-// Proves: R61 (what Kubernetes takes is taken).
+// Proves: R61.
 func TestCheckTakesWhatKubernetesTakes(t *testing.T) {
 	for _, text := range []string{
 		"{}",
@@ -84,7 +84,7 @@ func TestCheckTakesWhatKubernetesTakes(t *testing.T) {
 	}
 }
 
-// Proves: R61 (a message offers names only where there are any).
+// Proves: R61 (the message lists the volumes only if there are any).
 func TestCheckOffersTheVolumesThatThereAre(t *testing.T) {
 	const missing = `spec.workload.overrides.volumeMounts[0].name: Not found: "a": there is no such volume: add one to spec.workload.overrides.volumes`
 	for volumes, want := range map[string]string{
@@ -98,7 +98,7 @@ func TestCheckOffersTheVolumesThatThereAre(t *testing.T) {
 	}
 }
 
-// Proves: NFR-001 (the same spec gives the same problems, in the same order).
+// Proves: NFR-001.
 func TestCheckReportsInTheSameOrder(t *testing.T) {
 	wrong := spec(t, "workload: {resources: {requests: {cpu: -1, memory: -1, a: 1, b: 1}}}")
 	first := validation.Check(wrong, nil).Message()

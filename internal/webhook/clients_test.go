@@ -49,7 +49,7 @@ func pemOf(c *x509.Certificate) []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: c.Raw})
 }
 
-// Proves: R63 (with the flag, nothing is read of what someone without a certificate of the CA sends for validation).
+// Proves: R63 (with the flag, nothing is read from clients without a certificate of the CA).
 func TestClientsNeedACertificate(t *testing.T) {
 	authority, apiServer := signed(t, x509.ExtKeyUsageClientAuth)
 	_, other := signed(t, x509.ExtKeyUsageClientAuth)

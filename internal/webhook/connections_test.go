@@ -65,7 +65,7 @@ func newTestPort(t *testing.T, limit int, kinds ...Kind) *testPort {
 	return p
 }
 
-// dial opens a connection; its client sends nothing yet.
+// dial opens a connection without a request.
 func (p *testPort) dial() *testClient {
 	p.t.Helper()
 	client, server := net.Pipe()
@@ -127,8 +127,7 @@ func withPath(path string, k Kind) Kind {
 	return k
 }
 
-// Proves: R63 (connections without a request delay nobody: the oldest of them gives way; one that is being answered
-// stays).
+// Proves: R63 (new connections replace the oldest one without a request; one with a request stays).
 func TestWaitingConnectionsGiveWay(t *testing.T) {
 	for name, greeting := range map[string]string{
 		"silent": "", "with a part of a header": "POST /a HTTP/1.1\r\nHost: a\r\n", "idle": "GET /none HTTP/1.1\r\nHost: a\r\n\r\n",
@@ -170,8 +169,7 @@ func TestWaitingConnectionsGiveWay(t *testing.T) {
 	}
 }
 
-// Proves: R63 (the time of each step of a request is bounded), L-27 (an unused connection lives longer than in the pool
-// of an API server).
+// Proves: R63, L-27 (an idle connection lives longer than in an API server's pool).
 func TestServerBoundsTheTimeOfRequests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newTestPort(t, 8, withPath("/a", kind(maxConversionReview, conversionWait, echo)),
@@ -224,8 +222,7 @@ func TestServerBoundsTheTimeOfRequests(t *testing.T) {
 	})
 }
 
-// Proves: R63 (clients that send their bodies slowly, on all connections, delay others by the time for a body, no
-// longer).
+// Proves: R63 (slow bodies on all connections delay other clients by at most one body timeout).
 func TestSlowBodiesDelayOthersForOneBody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const limit = 8
@@ -242,8 +239,7 @@ func TestSlowBodiesDelayOthersForOneBody(t *testing.T) {
 	})
 }
 
-// Proves: L-27 (a server that ends sends clients elsewhere that have asked nothing yet; a request that has begun is
-// answered).
+// Proves: L-27 (a terminating server closes connections without a request and completes started requests).
 func TestWaitingClientsAreDismissed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		held := make(chan struct{})

@@ -14,8 +14,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// BenchmarkConversionOverTLS asks for the conversion of one object as an API server does: over one connection by TLS that stays open.
-// docs/maintainers/performance.md has the result.
+// BenchmarkConversionOverTLS converts an object over an open TLS connection; see docs/maintainers/performance.md.
 func BenchmarkConversionOverTLS(b *testing.B) {
 	text, err := os.ReadFile(filepath.FromSlash("../../api/v1alpha1/testdata/conversion/full-featured/before.yaml"))
 	if err != nil {

@@ -43,7 +43,7 @@ func tree(t testing.TB, text []byte) map[string]any {
 	return value
 }
 
-// Proves: FR-080, MIG-EX (the webhook's answer to the examples of the migration guide).
+// Proves: FR-080, MIG-EX (the examples of the migration guide).
 func TestConversionOfTheExamples(t *testing.T) {
 	examples, err := filepath.Glob(filepath.FromSlash("../../api/v1alpha1/testdata/conversion/*"))
 	if err != nil || len(examples) == 0 {
@@ -72,14 +72,13 @@ func TestConversionOfTheExamples(t *testing.T) {
 	}
 }
 
-// Proves: R63 (a v1alpha1 object is measured before it is decoded: as deep as an API server stores is converted, one level more is not read; more
-// values than there is memory for are refused).
+// Proves: R63 (the stored depth is converted, one level more is not decoded, and too many values are refused).
 func TestConversionMeasuresV1alpha1BeforeDecoding(t *testing.T) {
 	object := func(value string) string {
 		return `{"apiVersion":"llamastack.io/v1alpha1","kind":"LlamaStackDistribution","metadata":{"name":"a"},"spec":{"server":{"userConfig":` + value + `}}}`
 	}
 	nested := func(levels int) string { return strings.Repeat("[", levels) + strings.Repeat("]", levels) }
-	const around = 3 // the object, spec and server
+	const around = 3 // object, spec and server
 	for name, c := range map[string]struct {
 		value string
 		code  int
@@ -96,7 +95,7 @@ func TestConversionMeasuresV1alpha1BeforeDecoding(t *testing.T) {
 	}
 }
 
-// Proves: L-26 (what Go's types refuse or respell passes; one answer for each object, in order).
+// Proves: L-26 (values that Go types refuse or reformat are kept, with one result for each object in order).
 func TestConversionKeepsWhatTypesWouldNot(t *testing.T) {
 	object := func(name string) string {
 		return `{"apiVersion":"llamastack.io/v1alpha1","kind":"LlamaStackDistribution","metadata":{"name":"` + name + `"},"spec":{"replicas":1,"server":{
@@ -120,10 +119,9 @@ func TestConversionKeepsWhatTypesWouldNot(t *testing.T) {
 	}
 }
 
-// Proves: R63 (an object that nests as deep as the API server stores it is converted, and so are those beside it: what a review puts around
-// them does not count).
+// Proves: R63 (the levels of the review do not count).
 func TestConversionOfTheDeepest(t *testing.T) {
-	const levels = limits.StoredLevels - 4 // those around it, in the object
+	const levels = limits.StoredLevels - 4 // minus the levels around it in the object
 	deep := `{"apiVersion":"llamastack.io/v1alpha2","kind":"LlamaStackDistribution","metadata":{"name":"deep"},"spec":{"distribution":{"name":"starter"},
 		"providers":{"inference":{"settings":` + strings.Repeat(`[`, levels) + strings.Repeat(`]`, levels) + `}}}}`
 	plain := `{"apiVersion":"llamastack.io/v1alpha2","kind":"LlamaStackDistribution","metadata":{"name":"plain"},"spec":{"distribution":{"name":"starter"}}}`
@@ -131,13 +129,13 @@ func TestConversionOfTheDeepest(t *testing.T) {
 	if code != http.StatusOK || strings.Count(answer, `"llamastack.io/v1alpha1"`) != 3 || !strings.Contains(answer, `"result":{"status":"Success"}`) {
 		t.Errorf("%d %.300s", code, answer)
 	}
-	// More than that nobody can store.
+	// More levels cannot be stored.
 	if _, answer := post(t, reviewOf("llamastack.io/v1alpha1", strings.ReplaceAll(deep, "[]", "[[[[[[]]]]]]"))); strings.Contains(answer, "Success") {
 		t.Errorf("%.300s", answer)
 	}
 }
 
-// Proves: R63 (what would take too much memory is refused in the review: an object that large is never stored).
+// Proves: R63 (an object that would take too much memory is refused; an object of that size is never stored).
 func TestConversionRefusesTooManyValues(t *testing.T) {
 	object := `{"apiVersion":"llamastack.io/v1alpha2","spec":[` + strings.Repeat(`{"":0},`, 1<<20) + `0]}`
 	code, answer := post(t, reviewOf("llamastack.io/v1alpha1", object))
@@ -146,7 +144,7 @@ func TestConversionRefusesTooManyValues(t *testing.T) {
 	}
 }
 
-// Proves: R63 (a conversion whose sender has gone is not answered: neither by what was converted so far, nor by a refusal).
+// Proves: R63 (a conversion without its client gets neither a partial result nor a refusal).
 func TestConversionEndsWithItsSender(t *testing.T) {
 	review, err := readConversion([]byte(reviewOf("llamastack.io/v1alpha2", `{"apiVersion":"llamastack.io/v1alpha1"}`)))
 	if err != nil {
@@ -159,7 +157,6 @@ func TestConversionEndsWithItsSender(t *testing.T) {
 	}
 }
 
-// What is not a review for this kind is refused with a reason.
 func TestConversionRefuses(t *testing.T) {
 	for name, c := range map[string]struct {
 		body string
@@ -183,14 +180,14 @@ func TestConversionRefuses(t *testing.T) {
 	}
 }
 
-// Proves: L-26 (any object is converted: no error, no panic, and the metadata that the API server checks stays).
+// Proves: L-26 (any object is converted without error or panic, and its checked metadata stays).
 func FuzzConversion(f *testing.F) {
 	f.Add(`{"apiVersion":"llamastack.io/v1alpha1","kind":"LlamaStackDistribution","metadata":{"name":"a"},"spec":{"server":{}}}`, true)
 	f.Add(`{"apiVersion":"llamastack.io/v1alpha2","metadata":{"annotations":{"llamastack.io/conversion":"{}"}},"spec":[]}`, false)
 	f.Fuzz(func(t *testing.T, object string, forth bool) {
 		var value map[string]any
 		if kjson.UnmarshalCaseSensitivePreserveInts([]byte(object), &value) != nil || value == nil {
-			return // no request of the API server holds anything but objects
+			return // requests of the API server contain only objects
 		}
 		from, to := "llamastack.io/v1alpha2", "llamastack.io/v1alpha1"
 		if forth {

@@ -20,11 +20,11 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
-// growing maps the lists and maps of a spec to the measured size: the limit of each, or thousands without a limit.
-// In the spec, # stands for the items; in an item, # for its number.
+// growing maps lists and maps of a spec to the measured size: the limit, or thousands without one. In spec, # stands
+// for the items; in item, # stands for its number.
 var growing = map[string]struct {
 	most       int
 	spec, item string
@@ -41,7 +41,7 @@ var growing = map[string]struct {
 	"secretRefs": {limits.References, `"providers":{"inference":{"provider":"remote::own","secretRefs":{#}}}`, `"k#":{"name":"s","key":"k#"}`},
 	"disabled":   {limits.DisabledNames, `"disabled":[#]`, `"inferense#"`},
 	"env":        {limits.EnvironmentEntries, `"workload":{"overrides":{"env":[#]}}`, `{"name":"V#","value":"v"}`},
-	// Of v1alpha1, which has no bound.
+	// v1alpha1 has no bound.
 	"env of v1alpha1":   {10_000, `"workload":{"overrides":{"env":[#]}}`, `{"name":"V#","value":"v"}`},
 	"command":           {limits.Items, `"workload":{"overrides":{"command":[#]}}`, `"a#"`},
 	"args":              {limits.Items, `"workload":{"overrides":{"args":[#]}}`, `"a#"`},
@@ -81,7 +81,7 @@ func repeatItems(spec, item string, count int) []byte {
 		`"annotations":{"llamastack.io/conversion":"{\"version\":1,\"origin\":\"v1alpha1\"}"}`, 1))
 }
 
-// items returns an item count times.
+// items returns count items, separated by commas.
 func items(item string, count int) string {
 	list := make([]string, count)
 	for i := range list {
@@ -111,7 +111,7 @@ func operations(b *testing.B, text []byte) map[string]func() error {
 	}
 	validation := &Validation{Gather: func(_ context.Context, cr *v1alpha2.LlamaStackDistribution) (*build.Inputs, problem.List) {
 		in := facts(known, cr)
-		in.Secrets = nil // which admission does not read
+		in.Secrets = nil // admission does not read Secrets
 		return in, nil
 	}}
 	cr := &v1alpha2.LlamaStackDistribution{}
@@ -146,8 +146,8 @@ func operations(b *testing.B, text []byte) map[string]func() error {
 	}
 }
 
-// BenchmarkGrowth converts a custom resource forth and back, validates it, and builds all objects of it; with half of what a list or map may
-// have, and with all. Where the work is linear, the second takes twice as long.
+// BenchmarkGrowth processes a custom resource with half and with all items of each list or map. Linear steps take twice
+// as long with all.
 //
 // Proves: R63.
 func BenchmarkGrowth(b *testing.B) {
@@ -161,8 +161,8 @@ func BenchmarkGrowth(b *testing.B) {
 	}
 }
 
-// BenchmarkLargest does the same with a custom resource that has as much of everything as may be, up to the number of values of a whole spec.
-// A server of this release line takes shields, and no tenancy: one of a newer line would take that, and no shields.
+// BenchmarkLargest processes a custom resource with the most items and values. Its release line has shields; newer ones
+// have tenancy instead.
 //
 // Proves: R63.
 func BenchmarkLargest(b *testing.B) {
@@ -211,7 +211,7 @@ func BenchmarkLargest(b *testing.B) {
 
 func measure(b *testing.B, do func() error) {
 	b.ReportAllocs()
-	peak, cpu := fixture.ReportPeak(b), fixture.ReportCPU(b)
+	peak, cpu := framework.ReportPeakHeap(b), framework.ReportCPU(b)
 	for b.Loop() {
 		if err := do(); err != nil {
 			b.Fatal(err)

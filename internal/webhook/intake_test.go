@@ -27,7 +27,7 @@ func (b *body) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// newRequest returns a request with a body of this size; a negative one is chunked.
+// newRequest returns a request with a body of this size; a negative size means chunked.
 func newRequest(t *testing.T, length int64, actual int) (*http.Request, *body) {
 	t.Helper()
 	b := &body{Reader: strings.NewReader(strings.Repeat("x", actual))}
@@ -63,7 +63,7 @@ func handle(i *Intake, review Kind, r *http.Request) *httptest.ResponseRecorder 
 
 func echo(body []byte) ([]byte, error) { return body, nil }
 
-// Proves: R63 (nothing is read of a body that says that it is too large, nor of one that does not say how long it is).
+// Proves: R63 (a body is not read if its length is too large or unknown).
 func TestIntakeBoundsBodies(t *testing.T) {
 	review := kind(1000, time.Second, echo)
 	for name, c := range map[string]struct {
@@ -89,8 +89,7 @@ func TestIntakeBoundsBodies(t *testing.T) {
 	}
 }
 
-// Proves: R63 (one review is decoded at a time, the others wait and are answered; what waits too long is told to come
-// again).
+// Proves: R63 (reviews are decoded one at a time; others wait, and a wait over the limit is refused with a retry).
 func TestIntakeDecodesFewAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var now, most atomic.Int64
@@ -131,7 +130,7 @@ func TestIntakeDecodesFewAtOnce(t *testing.T) {
 	})
 }
 
-// Proves: R63 (large bodies take no more memory together than there is: what needs more is told to come again).
+// Proves: R63 (the memory of all bodies is bounded, and requests over it are refused with a retry).
 func TestIntakeBoundsTheMemoryOfBodies(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const size = 16 << 20
@@ -164,7 +163,7 @@ func TestIntakeBoundsTheMemoryOfBodies(t *testing.T) {
 	})
 }
 
-// Proves: R63 (a client that announces much and sends little takes little from others).
+// Proves: R63 (a client that announces many bytes and sends few holds little memory).
 func TestIntakeTakesMemoryAsBytesArrive(t *testing.T) {
 	for name, c := range map[string]struct {
 		announced int64
@@ -203,7 +202,7 @@ func (s silence) Read([]byte) (int, error) {
 	return 0, s.Err()
 }
 
-// A panic in one review, or a sender that goes away, takes nothing from the others.
+// A panic in a review releases its memory.
 func TestIntakeSurvivesPanics(t *testing.T) {
 	const largest = 16 << 20
 	i := NewIntake()
@@ -227,7 +226,7 @@ func TestIntakeSurvivesPanics(t *testing.T) {
 	}
 }
 
-// Proves: R63 (what would take too much memory is refused without being decoded).
+// Proves: R63.
 func TestIntakeRefusesWhatWouldTakeTooMuch(t *testing.T) {
 	for memory, want := range map[int64]string{memoryForDecoded: "ok", memoryForDecoded + 1: "refused: "} {
 		costly := Kind{MaxBytes: 1000, Wait: time.Minute, Read: func([]byte) (Review, error) {
@@ -240,7 +239,7 @@ func TestIntakeRefusesWhatWouldTakeTooMuch(t *testing.T) {
 	}
 }
 
-// Proves: R63 (small reviews do not wait for large ones, nor for small ones of which much is decoded).
+// Proves: R63 (small reviews do not wait for large ones or for small ones that decode to much).
 func TestIntakeAnswersSmallReviewsMeanwhile(t *testing.T) {
 	for name, body := range map[string]string{
 		"large":                           strings.Repeat(" ", smallReview+1),
@@ -270,7 +269,7 @@ func TestIntakeAnswersSmallReviewsMeanwhile(t *testing.T) {
 	}
 }
 
-// The largest reviews fit into what there is, and so does any object that the API server stores.
+// The limits allow the largest reviews and any object that the API server stores.
 func TestReviewsFitIntoTheMemory(t *testing.T) {
 	for _, k := range []Kind{Conversion(), (&Validation{}).Kind()} {
 		if k.MaxBytes > memoryForBodies {

@@ -68,7 +68,7 @@ func objectWith(spec string) string {
 	return `{"apiVersion":"llamastack.io/v1alpha2","kind":"LlamaStackDistribution","metadata":{"name":"s"},"spec":` + spec + `}`
 }
 
-// Proves: FR-075, NFR-004, R52, R57 (what the API server gets to hear, and when nobody is asked).
+// Proves: FR-075, NFR-004, R52, R57 (responses to the API server, and requests that need no lookup).
 func TestValidation(t *testing.T) {
 	right, wrong := objectWith(`{"distribution":{"name":"starter"}}`), objectWith(`{"distribution":{"name":"startr"}}`)
 	for name, c := range map[string]struct {
@@ -97,8 +97,7 @@ func TestValidation(t *testing.T) {
 	}
 }
 
-// Proves: R63, R52 (an object that has too many values is refused without being decoded, and one of v1alpha1 admitted
-// with a warning).
+// Proves: R63, R52 (an object of v1alpha1 is admitted with a warning).
 func TestValidationRefusesTooManyValues(t *testing.T) {
 	volumes := objectWith(`{"distribution":{"name":"starter"},"workload":{"overrides":{"volumes":[` + strings.Repeat("{},", 1<<20) + `{}]}}}`)
 	for version, allowed := range map[string]bool{"v1alpha2": false, "v1alpha1": true} {
@@ -110,7 +109,6 @@ func TestValidationRefusesTooManyValues(t *testing.T) {
 	}
 }
 
-// What is not a review is refused with a reason.
 func TestValidationRefuses(t *testing.T) {
 	for name, c := range map[string]struct {
 		body string
@@ -129,8 +127,7 @@ func TestValidationRefuses(t *testing.T) {
 	}
 }
 
-// Proves: R63 (nothing is decoded that was not measured: no API server sends a spec by another spelling, which a
-// decoder takes as well).
+// Proves: R63 (decoders also accept other spellings of "spec", which an API server never sends).
 func TestValidationMeasuresWhatItDecodes(t *testing.T) {
 	small := `"spec":{"distribution":{"name":"starter"}}`
 	volumes := func(name string) string {
@@ -170,8 +167,7 @@ func nested(levels int) string {
 	return strings.Repeat(`{"a":`, levels-1) + "{}" + strings.Repeat("}", levels-1)
 }
 
-// Proves: R63 (the webhook refuses what is too large before it decodes it, says where, and lets everyone fix what is
-// stored already).
+// Proves: R63 (a large object is refused before it is decoded with the path, and a stored one can still be edited).
 func TestValidationRefusesWhatIsTooLarge(t *testing.T) {
 	withProvider := func(value string) string {
 		return objectWith(`{"distribution":{"name":"starter"},"providers":{"inference":` + value + `}}`)
@@ -201,8 +197,6 @@ func TestValidationRefusesWhatIsTooLarge(t *testing.T) {
 	}
 }
 
-// FuzzValidation answers any body without a panic, and a review with a review.
-//
 // Proves: R63.
 func FuzzValidation(f *testing.F) {
 	f.Add(reviewFor("v1alpha2", objectWith(`{"distribution":{"name":"starter"}}`), ""))
@@ -224,7 +218,7 @@ func FuzzValidation(f *testing.F) {
 	f.Fuzz(func(t *testing.T, body string) {
 		sent, err := v.read([]byte(body))
 		if err != nil || sent.Memory() > memoryForDecoded {
-			return // refused without being decoded
+			return // refused before it is decoded
 		}
 		answer, err := sent.Result(t.Context())
 		var review admissionv1.AdmissionReview
@@ -234,8 +228,7 @@ func FuzzValidation(f *testing.F) {
 	})
 }
 
-// Proves: R64, L-01 (what was registered a moment ago counts, though the cache has not heard of it; what only the
-// settings are to blame for is admitted).
+// Proves: R64, L-01 (live settings decide a refusal; errors of settings or lookups are admitted).
 func TestValidationAsksBeforeItRefuses(t *testing.T) {
 	const body = `{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{"uid":"u-1","namespace":"ai","name":"a",
 		"kind":{"group":"llamastack.io","version":"v1alpha2","kind":"LlamaStackDistribution"},

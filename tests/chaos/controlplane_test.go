@@ -18,7 +18,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 const (
@@ -40,7 +40,7 @@ type planeProcess struct {
 	own     *exec.Cmd // once the suite has started it
 }
 
-func openControlPlane(c *fixture.Cluster) (*controlPlane, error) {
+func openControlPlane(c *framework.Cluster) (*controlPlane, error) {
 	data, err := os.ReadFile(filepath.Join(c.Dir, "state.json"))
 	if err != nil {
 		return nil, err
@@ -67,12 +67,12 @@ func openControlPlane(c *fixture.Cluster) (*controlPlane, error) {
 func (p *controlPlane) kill(t *testing.T, name string) {
 	t.Helper()
 	one := p.processes[name]
-	fixture.NoError(t, syscall.Kill(one.PID, syscall.SIGKILL))
+	framework.NoError(t, syscall.Kill(one.PID, syscall.SIGKILL))
 	if one.own != nil {
 		_ = one.own.Wait()
 		one.own = nil
 	}
-	fixture.Eventually(t, time.Minute, name+" ends", func() error {
+	framework.Eventually(t, time.Minute, name+" ends", func() error {
 		if stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", one.PID)); err == nil && !bytes.Contains(stat, []byte(") Z ")) {
 			return errors.New("it runs")
 		}
@@ -83,12 +83,12 @@ func (p *controlPlane) kill(t *testing.T, name string) {
 // freeze stops a process where it is: it keeps its connections, and answers nothing.
 func (p *controlPlane) freeze(t *testing.T, name string) {
 	t.Helper()
-	fixture.NoError(t, syscall.Kill(p.processes[name].PID, syscall.SIGSTOP))
+	framework.NoError(t, syscall.Kill(p.processes[name].PID, syscall.SIGSTOP))
 }
 
 func (p *controlPlane) thaw(t *testing.T, name string) {
 	t.Helper()
-	fixture.NoError(t, syscall.Kill(p.processes[name].PID, syscall.SIGCONT))
+	framework.NoError(t, syscall.Kill(p.processes[name].PID, syscall.SIGCONT))
 }
 
 // start starts a process that was killed, with the same arguments.
@@ -96,19 +96,19 @@ func (p *controlPlane) start(t *testing.T, name string) {
 	t.Helper()
 	one := p.processes[name]
 	log, err := os.OpenFile(one.Log, os.O_APPEND|os.O_WRONLY, 0)
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	defer func() { _ = log.Close() }()
 	cmd := exec.CommandContext(context.Background(), one.command[0], one.command[1:]...)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = p.dir, log, log
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-	fixture.NoError(t, cmd.Start())
+	framework.NoError(t, cmd.Start())
 	one.own, one.PID = cmd, cmd.Process.Pid
 }
 
 // ready waits until the API server answers everything.
 func (p *controlPlane) ready(t *testing.T) {
 	t.Helper()
-	fixture.Eventually(t, 2*time.Minute, "the API server is ready", func() error {
+	framework.Eventually(t, 2*time.Minute, "the API server is ready", func() error {
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 		defer cancel()
 		_, err := cluster.KubectlRun(ctx, "get", "--raw", "/readyz")

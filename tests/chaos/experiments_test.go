@@ -23,7 +23,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/webhook/certificates"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 // experiments are those of a public framework for operators, by its names, that no other test of the suite makes.
@@ -42,16 +42,12 @@ var experiments = []struct {
 
 // Proves: L-08, L-27, L-30 (the operator recovers from each experiment, in the same process).
 func TestExperiments(t *testing.T) {
-	w := newWorld(t)
-	o := newOperator(t, direct())
-	o.start(t)
-	w.create("s")
-	w.waitReady("s")
+	w, o, _ := startedWorld(t, kubeconfig)
 	for _, e := range experiments {
 		t.Run(e.name, func(t *testing.T) {
 			recovered := e.inject(t, w)
 			began := time.Now()
-			fixture.Eventually(t, patience, "the operator recovers", recovered)
+			framework.Eventually(t, patience, "the operator recovers", recovered)
 			took := time.Since(began)
 			figures.add(t, e.name, e.goal, seconds(took))
 			within(t, e.name, took, e.within)
@@ -65,13 +61,13 @@ func TestExperiments(t *testing.T) {
 func orphan(t *testing.T, w *world) func() error {
 	t.Helper()
 	before, err := w.deployment("s")
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	for _, o := range w.objects("s") {
 		if o.GetKind() == "PersistentVolumeClaim" {
 			continue
 		}
 		patch := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"ownerReferences":null}}`))
-		fixture.NoError(t, admin.Patch(t.Context(), &o, patch))
+		framework.NoError(t, admin.Patch(t.Context(), &o, patch))
 	}
 	return func() error { return w.sameButOwned(before, "") }
 }
@@ -80,11 +76,11 @@ func orphan(t *testing.T, w *world) func() error {
 func remake(t *testing.T, w *world) func() error {
 	t.Helper()
 	before, err := w.deployment("s")
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	cr := w.resource("s")
-	fixture.NoError(t, admin.Delete(t.Context(), cr, client.PropagationPolicy(metav1.DeletePropagationOrphan)))
+	framework.NoError(t, admin.Delete(t.Context(), cr, client.PropagationPolicy(metav1.DeletePropagationOrphan)))
 	w.gone(cr)
-	fixture.Eventually(t, patience, "nobody owns the objects", func() error {
+	framework.Eventually(t, patience, "nobody owns the objects", func() error {
 		if d, err := w.deployment("s"); err != nil || len(d.OwnerReferences) > 0 {
 			return fmt.Errorf("the Deployment has the owners %+v: %w", d.OwnerReferences, err)
 		}
@@ -112,13 +108,11 @@ func blockDeletion(t *testing.T, w *world) func() error {
 	t.Helper()
 	cr := w.resource("held")
 	cr.Finalizers = []string{"example.com/held"}
-	fixture.NoError(t, admin.Create(t.Context(), cr))
+	framework.NoError(t, admin.Create(t.Context(), cr))
 	w.waitReady("held")
-	fixture.NoError(t, admin.Delete(t.Context(), cr))
+	framework.NoError(t, admin.Delete(t.Context(), cr))
 	within(t, "an edit elsewhere", w.edit("s")(), editGoal)
-	if err := admin.Patch(t.Context(), w.resource("held"), client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`))); err != nil {
-		t.Fatal(err)
-	}
+	framework.NoError(t, admin.Patch(t.Context(), w.resource("held"), client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`))))
 	return func() error {
 		if left := w.owned("held"); len(left) > 0 {
 			return fmt.Errorf("there are %v", left)
@@ -130,7 +124,7 @@ func blockDeletion(t *testing.T, w *world) func() error {
 func revoke(t *testing.T, w *world) func() error {
 	t.Helper()
 	bindings := &rbacv1.ClusterRoleBindingList{}
-	fixture.NoError(t, admin.List(t.Context(), bindings))
+	framework.NoError(t, admin.List(t.Context(), bindings))
 	for i := range bindings.Items {
 		binding := &bindings.Items[i]
 		if binding.RoleRef.Name != managerRole {
@@ -155,13 +149,13 @@ func revoke(t *testing.T, w *world) func() error {
 
 func disrupt(t *testing.T, _ *world) func() error {
 	t.Helper()
-	foreign := fixture.NewCA(t).PEM
+	foreign := framework.NewCA(t).PEM
 	crd, hooks := &apiextensionsv1.CustomResourceDefinition{}, &admissionv1.ValidatingWebhookConfiguration{}
 	read := func() error {
 		return errors.Join(admin.Get(t.Context(), client.ObjectKey{Name: certificates.CRDName}, crd),
 			admin.Get(t.Context(), client.ObjectKey{Name: certificates.ValidationName}, hooks))
 	}
-	fixture.Eventually(t, patience, "the CA bundles are replaced", func() error {
+	framework.Eventually(t, patience, "the CA bundles are replaced", func() error {
 		if err := read(); err != nil {
 			return err
 		}

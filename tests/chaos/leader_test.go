@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 const (
@@ -23,23 +23,19 @@ const (
 
 // An operator that starts reconciles within two seconds, as a Deployment shows that somebody deleted while none ran.
 func TestOperatorStarts(t *testing.T) {
-	w := newWorld(t)
-	o := newOperator(t, direct())
-	r := o.start(t)
-	w.create("s")
-	w.waitReady("s")
+	w, o, r := startedWorld(t, kubeconfig)
 	took := make([]time.Duration, rounds())
 	for i := range took {
-		r.end(t)
+		r.Terminate(t)
 		deployment, err := w.deployment("s")
 		if err == nil {
 			err = admin.Delete(t.Context(), deployment)
 		}
-		fixture.NoError(t, err)
+		framework.NoError(t, err)
 		w.gone(deployment)
 		r = o.launch(t)
-		fixture.Eventually(t, patience, "the Deployment is back", func() error { _, err := w.deployment("s"); return errors.Join(err, r.alive()) })
-		took[i] = time.Since(r.began)
+		framework.Eventually(t, patience, "the Deployment is back", func() error { _, err := w.deployment("s"); return errors.Join(err, r.Alive()) })
+		took[i] = time.Since(r.Began)
 	}
 	figures.add(t, "operator starts: its first reconcile has created a Deployment after", "2 s", seconds(slices.Max(took)))
 	within(t, "start", slices.Max(took), startGoal)
@@ -47,23 +43,19 @@ func TestOperatorStarts(t *testing.T) {
 
 // Proves: L-30, R71 (a leader that dies is replaced within seconds, and one that ends hands over at once).
 func TestLeaderIsReplaced(t *testing.T) {
-	w := newWorld(t)
-	o := newOperator(t, direct())
-	leader := o.start(t)
-	w.create("s")
-	w.waitReady("s")
+	w, o, leader := startedWorld(t, kubeconfig)
 	var died, ended time.Duration
 	for range rounds() {
 		standby := o.start(t)
-		fixture.Eventually(t, patience, "the standby waits", standby.alive)
-		leader.kill()
+		framework.Eventually(t, patience, "the standby waits", standby.Alive)
+		leader.Kill()
 		died = max(died, w.edit("s")())
 		leader = standby
 	}
 	for range rounds() {
 		standby := o.start(t)
 		seen := make(chan struct{})
-		go func() { defer close(seen); leader.end(t) }()
+		go func() { defer close(seen); leader.Terminate(t) }()
 		ended = max(ended, w.edit("s")())
 		<-seen
 		leader = standby

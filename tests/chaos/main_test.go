@@ -7,9 +7,7 @@ package chaos
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
-	"path/filepath"
 	"testing"
 	"time"
 
@@ -22,55 +20,39 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/manager/logging"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
-const crdName = "llamastackdistributions.llamastack.io"
-
 var (
-	cluster *fixture.Cluster
+	cluster *framework.Cluster
 	admin   client.WithWatch
 	plane   *controlPlane
 	figures report
+	// kubeconfig has the operator's own permissions.
+	kubeconfig string
 )
 
 func TestMain(m *testing.M) {
 	ctrl.SetLogger((&logging.Options{}).Logger(os.Stderr))
-	code, err := fixture.Isolated(func() (int, error) { return inside(m) })
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		code = 1
-	}
-	os.Exit(code)
-}
-
-func inside(m *testing.M) (code int, err error) {
-	if cluster, err = fixture.Up(fixture.ControlPlane, "chaos"); err != nil {
-		return 1, err
-	}
-	defer func() {
-		end := cluster.Remove
-		if code != 0 {
-			fmt.Fprintln(os.Stderr, "logs of the cluster:", cluster.Logs)
-			end = cluster.Down
-		}
+	framework.IsolatedMain(m, "chaos", setUp, func() error {
 		if plane != nil {
 			plane.end()
 		}
-		err = errors.Join(err, end())
-	}()
-	if plane, err = openControlPlane(cluster); err != nil {
-		return 1, err
+		return figures.print()
+	})
+}
+
+func setUp(c *framework.Cluster) (err error) {
+	cluster = c
+	if plane, err = openControlPlane(c); err != nil {
+		return err
 	}
 	if err := connect(); err != nil {
-		return 1, err
+		return err
 	}
 	// Once: the cluster command makes none for a cluster whose processes have ended, and the tests end them.
-	if _, err := cluster.ServiceAccountConfig(operatorNamespace, operatorAccount); err != nil {
-		return 1, err
-	}
-	code = m.Run()
-	return code, figures.print()
+	kubeconfig, err = c.OperatorKubeconfig()
+	return err
 }
 
 // connect installs the released manifest.
@@ -90,13 +72,7 @@ func connect() error {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
-	if _, err := cluster.KubectlRun(ctx, "apply", "-f", filepath.Join(fixture.Root(), "dist", "install.yaml")); err != nil {
-		return err
-	}
-	return fixture.Poll(ctx, time.Minute, func() error {
-		_, err := cluster.KubectlRun(ctx, "wait", "--for=condition=Established", "--timeout=60s", "crd/"+crdName)
-		return err
-	})
+	return cluster.Install(ctx)
 }
 
 // full reports whether the long faults run, too.

@@ -19,26 +19,29 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 // lease reads who leads, and how often that has changed.
 func lease(t *testing.T) *coordinationv1.Lease {
 	t.Helper()
-	l := &coordinationv1.Lease{}
-	fixture.NoError(t, admin.Get(t.Context(), client.ObjectKey{Namespace: operatorNamespace, Name: leaseName}, l))
+	l, err := readLease(t)
+	framework.NoError(t, err)
 	return l
+}
+
+func readLease(t *testing.T) (*coordinationv1.Lease, error) {
+	t.Helper()
+	l := &coordinationv1.Lease{}
+	return l, admin.Get(t.Context(), client.ObjectKey{Namespace: framework.OperatorNamespace, Name: framework.OperatorLease}, l)
 }
 
 // Proves: L-30 (an API server that takes two seconds for each request costs nobody the lease, and edits take effect; so they do where a tenth of
 // the requests fails).
 func TestAPIServerIsSlowAndFlaky(t *testing.T) {
-	w := newWorld(t)
 	p := newProxy(t)
-	o := newOperator(t, p.kubeconfig)
-	o.start(t).leads(t)
-	w.create("s")
-	w.waitReady("s")
+	w, o, _ := startedWorld(t, p.kubeconfig)
+	o.replicas[0].leads(t)
 
 	slow := func(_ http.ResponseWriter, r *http.Request) bool {
 		select {
@@ -99,24 +102,20 @@ func TestAPIServerIsSlowAndFlaky(t *testing.T) {
 // Proves: L-30 (connections that lose everything are given up, although nobody closes them; and one that has taken the lease without right loses it
 // when it does not renew it).
 func TestConnectionsGoSilent(t *testing.T) {
-	w := newWorld(t)
-	network := fixture.NewWay(t, "127.0.0.1:0", apiServerAddress(t))
-	o := newOperator(t, through(t, network.Address(), nil))
-	r := o.start(t)
-	w.create("s")
-	w.waitReady("s")
-	if network.Abandon() == 0 {
+	network := framework.StartForwarder(t, "127.0.0.1:0", apiServerAddress(t))
+	w, o, r := startedWorld(t, through(t, network.Address(), nil))
+	if network.Blackhole() == 0 {
 		t.Fatal("there is no connection")
 	}
 	took := w.edit("s")()
 	figures.add(t, "connections of the only replica are cut silently: an edit made right after takes effect after", "15 s", seconds(took))
 	within(t, "an edit after a silent cut", took, 15*time.Second)
 
-	before := len(r.text())
+	before := len(r.Text())
 	theft := fmt.Appendf(nil, `{"spec":{"holderIdentity":"thief","renewTime":%q}}`, time.Now().UTC().Format(metav1.RFC3339Micro))
-	fixture.NoError(t, admin.Patch(t.Context(), lease(t), client.RawPatch(types.MergePatchType, theft)))
-	fixture.Eventually(t, patience, "the replica has lost the lease", func() error {
-		if !strings.Contains(r.text()[before:], "leader election lost") {
+	framework.NoError(t, admin.Patch(t.Context(), lease(t), client.RawPatch(types.MergePatchType, theft)))
+	framework.Eventually(t, patience, "the replica has lost the lease", func() error {
+		if !strings.Contains(r.Text()[before:], "leader election lost") {
 			return errors.New("it leads")
 		}
 		return nil
@@ -124,7 +123,7 @@ func TestConnectionsGoSilent(t *testing.T) {
 	took = w.edit("s")()
 	figures.add(t, "lease stolen by one that does not renew it: an edit made when the leader has noticed takes effect after", "12 s", seconds(took))
 	within(t, "an edit after the lease was stolen", took, 12*time.Second)
-	fixture.Eventually(t, patience, "the operator leads again", func() error {
+	framework.Eventually(t, patience, "the operator leads again", func() error {
 		if id := *lease(t).Spec.HolderIdentity; !strings.HasPrefix(id, "replica-") {
 			return errors.New(id)
 		}

@@ -8,13 +8,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 // Proves: L-30, R71 (whatever is away for whatever time, no process ends, and an edit made right after takes effect within seconds).
 func TestControlPlaneGoesAway(t *testing.T) {
 	w := newWorld(t)
-	o := newOperator(t, direct())
+	o := newOperator(t, kubeconfig)
 	o.start(t)
 	o.start(t)
 	w.create("s")
@@ -40,9 +40,9 @@ func TestControlPlaneGoesAway(t *testing.T) {
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			c.take(t, c.process)
-			fixture.Consistently(t, c.away, "the processes run", func() error {
+			framework.Consistently(t, c.away, "the processes run", func() error {
 				for _, r := range o.replicas {
-					if err := r.alive(); err != nil {
+					if err := r.Alive(); err != nil {
 						return err
 					}
 				}

@@ -19,7 +19,7 @@ import (
 
 	"k8s.io/client-go/rest"
 
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 // proxy is between an operator and the API server, and reads the requests. What it does to them can change at any time.
@@ -37,11 +37,11 @@ var errHeldBack = errors.New("held back")
 func newProxy(t *testing.T) *proxy {
 	t.Helper()
 	config, err := cluster.AdminConfig()
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	target, err := url.Parse(config.Host)
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	trust, err := rest.TLSConfigFor(&rest.Config{TLSClientConfig: rest.TLSClientConfig{CAData: config.CAData, CAFile: config.CAFile}})
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	p := &proxy{}
 	p.pass()
 	forward := &httputil.ReverseProxy{
@@ -57,9 +57,9 @@ func newProxy(t *testing.T) *proxy {
 		},
 		ErrorHandler: func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) },
 	}
-	ca := fixture.NewCA(t)
+	ca := framework.NewCA(t)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	server := &http.Server{
 		ErrorLog:  log.New(io.Discard, "", 0),
 		TLSConfig: &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{ca.Certificate(ca.ServerSecret([]string{"localhost"}))}},

@@ -21,7 +21,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/names"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/apply"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 // repairGoal is how soon what somebody changed or deleted is as it should be.
@@ -41,14 +41,14 @@ var vandalism = map[string]string{
 // was, and no pod is replaced where its template is the same).
 func TestOwnObjectsAreRepaired(t *testing.T) {
 	w := newWorld(t)
-	newOperator(t, direct()).start(t)
+	newOperator(t, kubeconfig).start(t)
 	cr := w.resource("s")
 	cr.Spec.Workload.Storage = nil // a PVC in use stays until its pods go
 	cr.Spec.Workload.Autoscaling = &v1alpha2.AutoscalingSpec{MinReplicas: new(int32(1)), MaxReplicas: new(int32(3))}
-	fixture.NoError(t, admin.Create(t.Context(), cr))
+	framework.NoError(t, admin.Create(t.Context(), cr))
 	w.waitReady("s")
 	before, err := w.deployment("s")
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	var slowestDeleted, slowestEdited time.Duration
 	deleted, edited := 0, 0
 	for _, o := range w.objects("s") {
@@ -64,7 +64,7 @@ func TestOwnObjectsAreRepaired(t *testing.T) {
 		w.waitReady("s")
 	}
 	after, err := w.deployment("s")
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	if diff := cmp.Diff(before.Spec.Template, after.Spec.Template); diff != "" {
 		t.Errorf("the pods are others (-before +after):\n%s", diff)
 	}
@@ -80,12 +80,10 @@ func (w *world) objects(name string) (list []unstructured.Unstructured) {
 	w.t.Helper()
 	for _, kind := range append(apply.FullKinds(), &corev1.ConfigMap{}, &corev1.Secret{}) {
 		gvk, err := apiutil.GVKForObject(kind, admin.Scheme())
-		fixture.NoError(w.t, err)
+		framework.NoError(w.t, err)
 		some := &unstructured.UnstructuredList{}
 		some.SetGroupVersionKind(gvk.GroupVersion().WithKind(gvk.Kind + "List"))
-		if err := admin.List(w.t.Context(), some, client.InNamespace(w.namespace), client.MatchingLabels(names.Selector(name))); err != nil {
-			w.t.Fatal(err)
-		}
+		framework.NoError(w.t, admin.List(w.t.Context(), some, client.InNamespace(w.Name), client.MatchingLabels(names.Selector(name))))
 		list = append(list, some.Items...)
 	}
 	return list
@@ -96,7 +94,7 @@ func (w *world) vandalize(o unstructured.Unstructured, patch string) time.Durati
 	w.t.Helper()
 	want := essence(&o)
 	began := time.Now()
-	fixture.NoError(w.t, admin.Patch(w.t.Context(), o.DeepCopy(), client.RawPatch(types.MergePatchType, []byte(patch))))
+	framework.NoError(w.t, admin.Patch(w.t.Context(), o.DeepCopy(), client.RawPatch(types.MergePatchType, []byte(patch))))
 	return w.await(&o, began, func(now *unstructured.Unstructured) error {
 		if diff := cmp.Diff(want, essence(now)); diff != "" {
 			return errors.New(diff)
@@ -109,9 +107,7 @@ func (w *world) vandalize(o unstructured.Unstructured, patch string) time.Durati
 func (w *world) deleteAndAwait(o unstructured.Unstructured) time.Duration {
 	w.t.Helper()
 	began := time.Now()
-	if err := admin.Delete(w.t.Context(), o.DeepCopy(), client.PropagationPolicy(metav1.DeletePropagationBackground)); err != nil {
-		w.t.Fatal(err)
-	}
+	framework.NoError(w.t, admin.Delete(w.t.Context(), o.DeepCopy(), client.PropagationPolicy(metav1.DeletePropagationBackground)))
 	return w.await(&o, began, func(now *unstructured.Unstructured) error {
 		if now.GetUID() == o.GetUID() {
 			return errors.New("it is the old one")
@@ -122,7 +118,7 @@ func (w *world) deleteAndAwait(o unstructured.Unstructured) time.Duration {
 
 func (w *world) await(o *unstructured.Unstructured, began time.Time, check func(*unstructured.Unstructured) error) time.Duration {
 	w.t.Helper()
-	fixture.Eventually(w.t, patience, o.GetKind()+" "+o.GetName()+" is repaired", func() error {
+	framework.Eventually(w.t, patience, o.GetKind()+" "+o.GetName()+" is repaired", func() error {
 		now := &unstructured.Unstructured{}
 		now.SetGroupVersionKind(o.GroupVersionKind())
 		if err := admin.Get(w.t.Context(), client.ObjectKeyFromObject(o), now); err != nil {

@@ -21,20 +21,16 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 const managerRole = "llama-stack-k8s-operator-manager-role"
 
 // Proves: L-19, L-33 (a right that is taken away is named by a condition, the server goes on, and the edit takes effect once the right is back).
 func TestRightsAreTakenAwayAndGivenBack(t *testing.T) {
-	w := newWorld(t)
-	o := newOperator(t, direct())
-	o.start(t)
-	w.create("s")
-	w.waitReady("s")
+	w, o, _ := startedWorld(t, kubeconfig)
 	role := &rbacv1.ClusterRole{}
-	fixture.NoError(t, admin.Get(t.Context(), client.ObjectKey{Name: managerRole}, role))
+	framework.NoError(t, admin.Get(t.Context(), client.ObjectKey{Name: managerRole}, role))
 	whole := role.DeepCopy()
 	for i := range role.Rules {
 		rule := &role.Rules[i]
@@ -44,7 +40,7 @@ func TestRightsAreTakenAwayAndGivenBack(t *testing.T) {
 	}
 	setRole := func(t *testing.T, r *rbacv1.ClusterRole) {
 		t.Helper()
-		fixture.Eventually(t, patience, "the role changes", func() error {
+		framework.Eventually(t, patience, "the role changes", func() error {
 			now := &rbacv1.ClusterRole{}
 			ctx := context.WithoutCancel(t.Context())
 			if err := admin.Get(ctx, client.ObjectKeyFromObject(r), now); err != nil {
@@ -65,7 +61,7 @@ func TestRightsAreTakenAwayAndGivenBack(t *testing.T) {
 	})
 	setRole(t, role)
 	took := w.edit("s")
-	fixture.Eventually(t, patience, "a condition names the right", func() error {
+	framework.Eventually(t, patience, "a condition names the right", func() error {
 		cr, err := w.get("s")
 		if err != nil {
 			return err
@@ -90,27 +86,21 @@ func TestRightsAreTakenAwayAndGivenBack(t *testing.T) {
 
 // Proves: L-27, R71 (where nobody serves the webhooks, what runs goes on, and edits are possible again as soon as somebody does).
 func TestWebhooksCannotBeReached(t *testing.T) {
-	w := newWorld(t)
-	o := newOperator(t, direct())
-	r := o.start(t)
-	w.create("s")
-	w.waitReady("s")
+	w, o, r := startedWorld(t, kubeconfig)
 	before, err := w.deployment("s")
-	fixture.NoError(t, err)
-	o.service.Remove(r.webhook)
-	o.service.Cut()
-	if err := admin.Delete(t.Context(), service(w, "s")); err != nil { // what the operator does needs no webhook
-		t.Fatal(err)
-	}
-	fixture.Eventually(t, patience, "the Service is there again", func() error {
-		return admin.Get(t.Context(), client.ObjectKey{Namespace: w.namespace, Name: "s-service"}, &corev1.Service{})
+	framework.NoError(t, err)
+	o.service.Remove(r.Webhook)
+	o.service.CloseConnections()
+	framework.NoError(t, admin.Delete(t.Context(), service(w, "s"))) // what the operator does needs no webhook
+	framework.Eventually(t, patience, "the Service is there again", func() error {
+		return admin.Get(t.Context(), client.ObjectKey{Namespace: w.Name, Name: "s-service"}, &corev1.Service{})
 	})
-	o.service.Add(r.webhook)
+	o.service.Add(r.Webhook)
 	took := w.edit("s")()
 	figures.add(t, "webhooks cannot be reached for a while: an edit made right after takes effect after", "5 s", seconds(took))
 	within(t, "an edit after the webhooks are back", took, editGoal)
 	after, err := w.deployment("s")
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	if after.UID != before.UID {
 		t.Error("the Deployment is another one")
 	}
@@ -118,13 +108,13 @@ func TestWebhooksCannotBeReached(t *testing.T) {
 }
 
 func service(w *world, name string) *corev1.Service {
-	return &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: name + "-service"}}
+	return &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: w.Name, Name: name + "-service"}}
 }
 
 // Proves: L-30 (a namespace that goes takes its resources along, and delays nobody else).
 func TestNamespacesTerminate(t *testing.T) {
 	w, leaving := newWorld(t), newWorld(t)
-	o := newOperator(t, direct())
+	o := newOperator(t, kubeconfig)
 	o.start(t)
 	w.create("s")
 	for i := range 5 {
@@ -132,8 +122,8 @@ func TestNamespacesTerminate(t *testing.T) {
 	}
 	w.waitReady("s")
 	leaving.waitReady("s-0", "s-4")
-	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: leaving.namespace}}
-	fixture.NoError(t, admin.Delete(t.Context(), namespace))
+	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: leaving.Name}}
+	framework.NoError(t, admin.Delete(t.Context(), namespace))
 	began := time.Now()
 	took := w.edit("s")()
 	leaving.gone(namespace)
@@ -145,19 +135,15 @@ func TestNamespacesTerminate(t *testing.T) {
 
 // Proves: L-30 (the CRD can be deleted, which deletes all custom resources, and put back: the same process works on).
 func TestCRDIsDeletedAndPutBack(t *testing.T) {
-	w := newWorld(t)
-	o := newOperator(t, direct())
-	o.start(t)
-	w.create("s")
-	w.waitReady("s")
-	crd := &apiextensionsv1.CustomResourceDefinition{ObjectMeta: metav1.ObjectMeta{Name: crdName}}
-	fixture.NoError(t, admin.Delete(t.Context(), crd))
+	w, o, _ := startedWorld(t, kubeconfig)
+	crd := &apiextensionsv1.CustomResourceDefinition{ObjectMeta: metav1.ObjectMeta{Name: framework.CRDName}}
+	framework.NoError(t, admin.Delete(t.Context(), crd))
 	w.gone(crd)
-	w.gone(&appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "s"}})
-	fixture.NoError(t, connect())
+	w.gone(&appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: w.Name, Name: "s"}})
+	framework.NoError(t, connect())
 	began := time.Now()
 	w.create("s")
-	fixture.Eventually(t, patience, "the custom resource gets its Deployment", func() error {
+	framework.Eventually(t, patience, "the custom resource gets its Deployment", func() error {
 		_, err := w.deployment("s")
 		return err
 	})

@@ -5,8 +5,6 @@
 package chaos
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -28,7 +26,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/build"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/gather"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 const (
@@ -72,13 +70,12 @@ func TestSoak(t *testing.T) {
 	lasts, count := 15*time.Second, 8
 	if given := os.Getenv(soakVariable); given != "" {
 		var err error
-		if lasts, err = time.ParseDuration(given); err != nil {
-			t.Fatal(err)
-		}
+		lasts, err = time.ParseDuration(given)
+		framework.NoError(t, err)
 		count = 50
 	}
 	w := newWorld(t)
-	o := newOperator(t, direct())
+	o := newOperator(t, kubeconfig)
 	s := &soak{
 		world: w, operator: o, leader: o.start(t), standby: o.start(t), random: rand.New(rand.NewPCG(soakSeed, 0)),
 		did: map[string]int{},
@@ -91,7 +88,7 @@ func TestSoak(t *testing.T) {
 	began := time.Now()
 	// Replicas that are replaced cannot show what they leak: in the second half, they stay.
 	s.actUntil(began.Add(lasts/2), true)
-	fixture.Eventually(t, patience, "a replica leads", func() error { return errors.Join(s.leader.alive(), s.standby.alive()) })
+	framework.Eventually(t, patience, "a replica leads", func() error { return errors.Join(s.leader.Alive(), s.standby.Alive()) })
 	s.actUntil(time.Now().Add(lasts/10), false)
 	halfway := s.memory()
 	s.actUntil(began.Add(lasts), false)
@@ -125,8 +122,8 @@ func (s *soak) act(n int, restarts bool) {
 	switch dice := s.random.IntN(200); {
 	case dice == 0 && restarts:
 		s.did["restarts"]++
-		s.leader.kill()
-		s.operator.service.Remove(s.leader.webhook)
+		s.leader.Kill()
+		s.operator.service.Remove(s.leader.Webhook)
 		s.leader, s.standby = s.standby, s.operator.start(s.t)
 	case dice < 4:
 		s.did["deletions"]++
@@ -137,8 +134,8 @@ func (s *soak) act(n int, restarts bool) {
 	case dice < 8:
 		s.did["rotations"]++
 		patch := fmt.Appendf(nil, `{"stringData":{"token":"rotation-%d"}}`, n)
-		secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: "keys"}}
-		fixture.NoError(s.t, admin.Patch(s.t.Context(), secret, client.RawPatch(types.MergePatchType, patch)))
+		secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: s.Name, Name: "keys"}}
+		framework.NoError(s.t, admin.Patch(s.t.Context(), secret, client.RawPatch(types.MergePatchType, patch)))
 	case dice < 12:
 		s.did["objects deleted"]++
 		// A PVC that is deleted stays until its pods go: that is not the operator's to repair.
@@ -160,21 +157,16 @@ func (s *soak) act(n int, restarts bool) {
 // delete deletes an object that may be gone already.
 func (s *soak) delete(o client.Object, how metav1.DeletionPropagation) {
 	s.t.Helper()
-	fixture.NoError(s.t, client.IgnoreNotFound(admin.Delete(s.t.Context(), o, client.PropagationPolicy(how))))
+	framework.NoError(s.t, client.IgnoreNotFound(admin.Delete(s.t.Context(), o, client.PropagationPolicy(how))))
 }
 
 // memory is what the replicas have resident.
 func (s *soak) memory() (resident int64) {
 	s.t.Helper()
 	for _, r := range []*replica{s.leader, s.standby} {
-		status := fixture.ReadFile(s.t, fmt.Sprintf("/proc/%d/status", r.cmd.Process.Pid))
-		for line := range strings.Lines(string(status)) {
-			if rest, ok := strings.CutPrefix(line, "VmRSS:"); ok {
-				kib, err := strconv.ParseInt(strings.Fields(rest)[0], 10, 64)
-				fixture.NoError(s.t, err)
-				resident += kib << 10
-			}
-		}
+		of, _, err := framework.MemoryOf(r.PID())
+		framework.NoError(s.t, err)
+		resident += of
 	}
 	return resident
 }
@@ -182,11 +174,11 @@ func (s *soak) memory() (resident int64) {
 // checkObjects builds what the last spec of each custom resource asks for, and compares it with what there is.
 func (s *soak) checkObjects() {
 	s.t.Helper()
-	key, err := apply.EnsureHashKey(s.t.Context(), admin, admin, operatorNamespace)
-	fixture.NoError(s.t, err)
-	oracle := &gather.Gatherer{Live: admin, Cached: admin, OperatorNamespace: operatorNamespace, HashKey: key, Build: "oracle"}
+	key, err := apply.EnsureHashKey(s.t.Context(), admin, admin, framework.OperatorNamespace)
+	framework.NoError(s.t, err)
+	oracle := &gather.Gatherer{Live: admin, Cached: admin, OperatorNamespace: framework.OperatorNamespace, HashKey: key, Build: "oracle"}
 	for _, name := range s.names {
-		fixture.Eventually(s.t, leastGoal, name+" is as its last spec says", func() error { return s.compare(oracle, name) })
+		framework.Eventually(s.t, leastGoal, name+" is as its last spec says", func() error { return s.compare(oracle, name) })
 	}
 }
 
@@ -222,7 +214,7 @@ func (s *soak) compare(oracle *gather.Gatherer, name string) error {
 			continue
 		}
 		for field, value := range content {
-			if field != "metadata" && field != "status" && !contains(normal(live.Object[field]), normal(value)) {
+			if field != "metadata" && field != "status" && !contains(framework.Tree(s.t, live.Object[field]), framework.Tree(s.t, value)) {
 				wrong = append(wrong, fmt.Sprintf("%s has another %s", id, field))
 			}
 		}
@@ -242,21 +234,6 @@ func (s *soak) compare(oracle *gather.Gatherer, name string) error {
 		return fmt.Errorf("%q", wrong)
 	}
 	return nil
-}
-
-// normal is a value as JSON has it.
-func normal(v any) any {
-	text, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	decoder := json.NewDecoder(bytes.NewReader(text))
-	decoder.UseNumber()
-	var out any
-	if err := decoder.Decode(&out); err != nil {
-		return err
-	}
-	return out
 }
 
 // contains reports whether the live value has what is asked for; the API server adds defaults.
@@ -290,10 +267,10 @@ func writesAtRest(t *testing.T, rest time.Duration) (writes int) {
 	t.Helper()
 	count := func() (n int, last string) {
 		all, err := cluster.Requests()
-		fixture.NoError(t, err)
+		framework.NoError(t, err)
 		for i := range all {
 			r := &all[i]
-			if r.Resource == "leases" || !strings.HasPrefix(r.User, "system:serviceaccount:"+operatorNamespace+":") || strings.HasSuffix(r.Resource, "reviews") {
+			if r.Resource == "leases" || !strings.HasPrefix(r.User, "system:serviceaccount:"+framework.OperatorNamespace+":") || strings.HasSuffix(r.Resource, "reviews") {
 				continue
 			}
 			if slices.Contains([]string{"create", "patch", "update", "delete"}, r.Verb) {
@@ -305,7 +282,7 @@ func writesAtRest(t *testing.T, rest time.Duration) (writes int) {
 	}
 	var before int
 	var since time.Time
-	fixture.Eventually(t, patience, "the operator is silent", func() error {
+	framework.Eventually(t, patience, "the operator is silent", func() error {
 		now, last := count()
 		if now != before {
 			before, since = now, time.Now()

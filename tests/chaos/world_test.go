@@ -16,13 +16,12 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 // patience is how long anything may take before the suite gives up. The goals are shorter.
@@ -30,30 +29,25 @@ const patience = 5 * time.Minute
 
 // world is a namespace with pods that become ready.
 type world struct {
-	t         *testing.T
-	namespace string
+	framework.Namespace
+	t *testing.T
 }
 
 var namespaces atomic.Int32
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	w := &world{t: t, namespace: fmt.Sprintf("chaos-%d", namespaces.Add(1))}
-	fixture.NoError(t, admin.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: w.namespace}}))
+	w := &world{framework.Namespace{T: t, Cluster: cluster, Client: admin, Name: fmt.Sprintf("chaos-%d", namespaces.Add(1))}, t}
+	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: w.Name}}
+	framework.NoError(t, admin.Create(t.Context(), namespace))
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
-		_ = admin.Delete(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: w.namespace}})
+		_ = admin.Delete(ctx, namespace)
 	})
-	fixture.StartFakeKubelet(t, admin, w.namespace)
-	w.secret("keys", "first")
+	framework.StartFakeKubelet(t, admin, w.Name)
+	w.CreateSecret("keys", map[string]string{"token": "first"})
 	return w
-}
-
-func (w *world) secret(name, value string) {
-	w.t.Helper()
-	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: name}, StringData: map[string]string{"token": value}}
-	fixture.NoError(w.t, admin.Create(w.t.Context(), secret))
 }
 
 const typicalSpec = `{"distribution":{"name":"starter"},"providers":{"inference":{"provider":"vllm","endpoint":"http://vllm:8000/v1",` +
@@ -63,8 +57,8 @@ const typicalSpec = `{"distribution":{"name":"starter"},"providers":{"inference"
 // resource is a typical custom resource: what it owns has many kinds.
 func (w *world) resource(name string) *v1alpha2.LlamaStackDistribution {
 	w.t.Helper()
-	cr := &v1alpha2.LlamaStackDistribution{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: name}}
-	fixture.NoError(w.t, json.Unmarshal([]byte(typicalSpec), &cr.Spec))
+	cr := &v1alpha2.LlamaStackDistribution{ObjectMeta: metav1.ObjectMeta{Namespace: w.Name, Name: name}}
+	framework.NoError(w.t, json.Unmarshal([]byte(typicalSpec), &cr.Spec))
 	return cr
 }
 
@@ -72,7 +66,7 @@ func (w *world) resource(name string) *v1alpha2.LlamaStackDistribution {
 func (w *world) create(name string) *v1alpha2.LlamaStackDistribution {
 	w.t.Helper()
 	cr := w.resource(name)
-	fixture.Eventually(w.t, patience, name+" is created", func() error {
+	framework.Eventually(w.t, patience, name+" is created", func() error {
 		cr.ResourceVersion = ""
 		return client.IgnoreAlreadyExists(admin.Create(w.t.Context(), cr))
 	})
@@ -81,38 +75,26 @@ func (w *world) create(name string) *v1alpha2.LlamaStackDistribution {
 
 func (w *world) get(name string) (*v1alpha2.LlamaStackDistribution, error) {
 	cr := &v1alpha2.LlamaStackDistribution{}
-	return cr, admin.Get(w.t.Context(), client.ObjectKey{Namespace: w.namespace, Name: name}, cr)
+	return cr, w.Get(cr, name)
 }
 
 func (w *world) deployment(name string) (*appsv1.Deployment, error) {
 	d := &appsv1.Deployment{}
-	return d, admin.Get(w.t.Context(), client.ObjectKey{Namespace: w.namespace, Name: name}, d)
+	return d, w.Get(d, name)
 }
 
-// isReady fails while the custom resource is not Ready as it is now.
+// isReady returns a check whether the custom resource is Ready as it is now.
 func (w *world) isReady(name string) func() error {
-	return w.reports(name, v1alpha2.ConditionReady, metav1.ConditionTrue, "")
-}
-
-// reports fails while the custom resource as it is now does not have the condition.
-func (w *world) reports(name, kind string, status metav1.ConditionStatus, reason string) func() error {
 	return func() error {
-		cr, err := w.get(name)
-		if err != nil {
-			return err
-		}
-		c := meta.FindStatusCondition(cr.Status.Conditions, kind)
-		if c == nil || c.ObservedGeneration != cr.Generation || c.Status != status || reason != "" && c.Reason != reason {
-			return fmt.Errorf("generation %d has %+v", cr.Generation, cr.Status.Conditions)
-		}
-		return nil
+		_, err := w.HasCondition(name, v1alpha2.ConditionReady, metav1.ConditionTrue, "")
+		return err
 	}
 }
 
 func (w *world) waitReady(names ...string) {
 	w.t.Helper()
 	for _, name := range names {
-		fixture.Eventually(w.t, patience, name+" is Ready", w.isReady(name))
+		framework.Eventually(w.t, patience, name+" is Ready", w.isReady(name))
 	}
 }
 
@@ -124,8 +106,8 @@ func (w *world) edit(name string) (took func() time.Duration) {
 	w.t.Helper()
 	value := fmt.Sprintf("edit-%d", edits.Add(1))
 	patch := fmt.Appendf(nil, `{"spec":{"workload":{"overrides":{"env":[{"name":"EDIT","value":%q}]}}}}`, value)
-	cr := &v1alpha2.LlamaStackDistribution{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: name}}
-	fixture.Eventually(w.t, patience, name+" is edited", func() error {
+	cr := &v1alpha2.LlamaStackDistribution{ObjectMeta: metav1.ObjectMeta{Namespace: w.Name, Name: name}}
+	framework.Eventually(w.t, patience, name+" is edited", func() error {
 		ctx, cancel := context.WithTimeout(w.t.Context(), 10*time.Second)
 		defer cancel()
 		return admin.Patch(ctx, cr, client.RawPatch(types.MergePatchType, patch))
@@ -133,7 +115,7 @@ func (w *world) edit(name string) (took func() time.Duration) {
 	stored := time.Now()
 	return func() time.Duration {
 		w.t.Helper()
-		fixture.Eventually(w.t, patience, "the edit of "+name+" takes effect", func() error {
+		framework.Eventually(w.t, patience, "the edit of "+name+" takes effect", func() error {
 			d, err := w.deployment(name)
 			if err != nil {
 				return err
@@ -166,7 +148,7 @@ func within(t *testing.T, what string, took, goal time.Duration) {
 // gone waits until an object does not exist.
 func (w *world) gone(o client.Object) {
 	w.t.Helper()
-	fixture.Eventually(w.t, patience, o.GetName()+" is gone", func() error {
+	framework.Eventually(w.t, patience, o.GetName()+" is gone", func() error {
 		if err := admin.Get(w.t.Context(), client.ObjectKeyFromObject(o), o); !apierrors.IsNotFound(err) {
 			return fmt.Errorf("it is there: %w", err)
 		}

@@ -19,7 +19,7 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/names"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/apply"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 // killer ends the operator after a write, before it has the answer.
@@ -35,12 +35,12 @@ func (k *killer) after(n int64) (writes *atomic.Int64) {
 	writes = &atomic.Int64{}
 	dying := k.replica
 	answered := func(r *http.Request, status int) bool {
-		if !isWrite(r, k.namespace) || status >= http.StatusBadRequest {
+		if !isWrite(r, k.Name) || status >= http.StatusBadRequest {
 			return true
 		}
 		count := writes.Add(1)
 		if count == n {
-			_ = dying.cmd.Process.Kill()
+			dying.Kill()
 		}
 		return count < n
 	}
@@ -63,9 +63,9 @@ func (k *killer) survives(what string, do func(name string), settled func(name s
 		}
 		writes := k.after(n)
 		do(name)
-		fixture.Eventually(k.t, patience, name+" settles, or the operator is killed", func() error {
+		framework.Eventually(k.t, patience, name+" settles, or the operator is killed", func() error {
 			select {
-			case <-k.replica.done:
+			case <-k.replica.Ended:
 				return nil
 			default:
 				return settled(name)()
@@ -74,11 +74,11 @@ func (k *killer) survives(what string, do func(name string), settled func(name s
 		k.pass()
 		killed := writes.Load() >= n // also where it has settled with this write
 		if killed {
-			<-k.replica.done
+			<-k.replica.Ended
 			k.replica = k.operator.start(k.t, "--leader-elect=false")
 			tried++
 		}
-		fixture.Eventually(k.t, patience, name+" settles after a kill at write "+fmt.Sprint(n), settled(name))
+		framework.Eventually(k.t, patience, name+" settles after a kill at write "+fmt.Sprint(n), settled(name))
 		check(name)
 		if !killed {
 			figures.add(k.t, fmt.Sprintf("killed (SIGKILL) after a write of %s, at %d places up to the last of %d writes", what, tried, writes.Load()),
@@ -120,7 +120,7 @@ func TestKilledAtEveryWrite(t *testing.T) {
 		if err == nil {
 			err = admin.Delete(t.Context(), cr)
 		}
-		fixture.NoError(t, err)
+		framework.NoError(t, err)
 	}
 	gone := func(name string) func() error {
 		return func() error {
@@ -139,12 +139,10 @@ func (w *world) owned(name string) map[string]int {
 	counts := map[string]int{}
 	for _, kind := range apply.OwnedKinds() {
 		gvk, err := apiutil.GVKForObject(kind, admin.Scheme())
-		fixture.NoError(w.t, err)
+		framework.NoError(w.t, err)
 		list := &metav1.PartialObjectMetadataList{}
 		list.SetGroupVersionKind(gvk.GroupVersion().WithKind(gvk.Kind + "List"))
-		if err := admin.List(w.t.Context(), list, client.InNamespace(w.namespace), client.MatchingLabels(names.Selector(name))); err != nil {
-			w.t.Fatal(err)
-		}
+		framework.NoError(w.t, admin.List(w.t.Context(), list, client.InNamespace(w.Name), client.MatchingLabels(names.Selector(name))))
 		if len(list.Items) > 0 {
 			counts[gvk.Kind] = len(list.Items)
 		}
@@ -155,14 +153,14 @@ func (w *world) owned(name string) map[string]int {
 // check compares what a custom resource owns with what an undisturbed one does, and how often its pods were replaced.
 func (w *world) check(name string, want map[string]int, revision string) {
 	w.t.Helper()
-	fixture.Eventually(w.t, patience, name+" owns what it should", func() error {
+	framework.Eventually(w.t, patience, name+" owns what it should", func() error {
 		if got := w.owned(name); !maps.Equal(got, want) {
 			return errors.New(cmp.Diff(want, got))
 		}
 		return nil
 	})
 	d, err := w.deployment(name)
-	fixture.NoError(w.t, err)
+	framework.NoError(w.t, err)
 	if got := d.Annotations["deployment.kubernetes.io/revision"]; got != revision {
 		w.t.Errorf("%s is at revision %s, want %s", name, got, revision)
 	}

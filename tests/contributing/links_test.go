@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 var (
@@ -24,8 +24,8 @@ var (
 func TestPagesHaveNoDeadLinks(t *testing.T) {
 	var pages []string
 	for _, pattern := range []string{"*.md", "docs/*.md", "docs/*/*.md", "specs/*.md", "charts/*/*.md", "hack/*/*.md", "bundle/*.md"} {
-		found, err := filepath.Glob(filepath.Join(fixture.Root(), pattern))
-		fixture.NoError(t, err)
+		found, err := filepath.Glob(filepath.Join(framework.Root(), pattern))
+		framework.NoError(t, err)
 		pages = append(pages, found...)
 	}
 	checked := 0
@@ -57,7 +57,7 @@ func TestPagesHaveNoDeadLinks(t *testing.T) {
 // withoutFences is a page without its fenced blocks; with asAnchors, its headings only, each as the anchor that a link to it has.
 func withoutFences(t *testing.T, page string, asAnchors bool) string {
 	t.Helper()
-	text := fixture.ReadFile(t, page)
+	text := framework.ReadFile(t, page)
 	kept, fenced := "\n", false
 	for line := range strings.Lines(string(text)) {
 		title := strings.TrimLeft(line, "#")

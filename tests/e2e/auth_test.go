@@ -3,7 +3,6 @@
 package e2e
 
 import (
-	"context"
 	"crypto/ecdsa"
 	"crypto/rand"
 	"crypto/sha256"
@@ -14,7 +13,6 @@ import (
 	"fmt"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -25,7 +23,7 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/backend/modelserverdouble"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 // pythonTimeout bounds making an environment with the Python client: no time at all where it is in the cache.
@@ -38,7 +36,7 @@ const pythonTimeout = 15 * time.Minute
 func callersNeedAToken(t *testing.T) {
 	s := protectedStack(t)
 	app, gone := s.token(t, "default"), s.token(t, "gone")
-	s.kubectl(t, "delete", "serviceaccount", "gone")
+	s.in(t).Kubectl("delete", "serviceaccount", "gone")
 	for who, c := range map[string]struct {
 		by   *http.Client
 		want int
@@ -56,13 +54,13 @@ func callersNeedAToken(t *testing.T) {
 			t.Errorf("%s: status %d, want %d: %s", who, status, c.want, answer)
 		}
 	}
-	fixture.Eventually(t, soon, "a token of a ServiceAccount that is gone is refused", func() error { // the API server remembers tokens for a while
+	framework.Eventually(t, soon, "a token of a ServiceAccount that is gone is refused", func() error { // the API server remembers tokens for a while
 		if status, answer := s.chatBy(t, withToken(gone).client(), s.url(t)); status != http.StatusUnauthorized {
 			return fmt.Errorf("status %d: %s", status, answer)
 		}
 		return nil
 	})
-	for _, leak := range canaries.In(s.kubectl(t, "logs", s.pod(t).Name)) {
+	for _, leak := range canaries.Find(s.in(t).Kubectl("logs", s.pod(t).Name)) {
 		t.Errorf("the log of the server contains %s", leak)
 	}
 	did(t, "config/samples/v1alpha2-auth.yaml is applied unchanged: a chat completion with a token of the cluster; none without, or with one that is wrong, expired, of "+
@@ -70,15 +68,15 @@ func callersNeedAToken(t *testing.T) {
 
 	s.clientCallsWithAToken(t, app)
 	did(t, "exposed, it answers the Python client openai over TLS at the host name of its Ingress, with a token, and nobody without")
-	s.kubectl(t, "delete", "llsd", s.name)
+	s.in(t).Kubectl("delete", "llsd", s.name)
 }
 
 // clientCallsWithAToken exposes the stack, and asks as a program of a user does.
 func (s stack) clientCallsWithAToken(t *testing.T, token string) {
 	t.Helper()
-	ca := fixture.NewCA(t)
-	s.kubectl(t, "patch", "llsd", s.name, "--type=merge", "-p", `{"spec":{"networking":{"expose":true}}}`)
-	s.putTLSSecret(t, s.name+edgeSuffix, ca.ServerSecret([]string{s.exposedHost()}))
+	ca := framework.NewCA(t)
+	s.in(t).Kubectl("patch", "llsd", s.name, "--type=merge", "-p", `{"spec":{"networking":{"expose":true}}}`)
+	s.in(t).PutTLSSecret(&canaries, s.name+edgeSuffix, ca.ServerSecret([]string{s.exposedHost()}))
 	proxy, url := s.startContour(t, ca), "https://"+s.exposedHost()
 	s.hasURL(t, url)
 	s.answersAt(t, proxy.clientOf(ca, s.exposedHost()), url, http.StatusOK) // the health of the server, to everyone
@@ -86,7 +84,7 @@ func (s stack) clientCallsWithAToken(t *testing.T, token string) {
 		t.Errorf("without a token: status %d: %s", status, answer)
 	}
 	authority := filepath.Join(t.TempDir(), "ca.crt")
-	fixture.WriteFile(t, authority, ca.PEM)
+	framework.WriteFile(t, authority, ca.PEM)
 	for name, c := range map[string]struct{ token, authority, want string }{
 		"with a token":     {token, authority, modelserverdouble.Answer(sampleModel, question)},
 		"with a wrong one": {"none", authority, "status 401"},
@@ -104,9 +102,9 @@ func protectedStack(t *testing.T) stack {
 	s := stack{"e2e-auth", "auth-stack"}
 	namespace(t, s.namespace)
 	s.startModelServer(t, sampleServer, sampleModel, keyOfBase)
-	s.kubectl(t, "apply", "-f", filepath.Join(fixture.Root(), "config", "samples", "v1alpha2-auth.yaml"))
+	s.in(t).Kubectl("apply", "-f", filepath.Join(framework.Root(), "config", "samples", "v1alpha2-auth.yaml"))
 	s.waitTaken(t)
-	s.waitCondition(t, serverStart, v1alpha2.ConditionReady, metav1.ConditionTrue, v1alpha2.ReasonReady)
+	s.in(t).Within(serverStart).WaitCondition(s.name, v1alpha2.ConditionReady, metav1.ConditionTrue, v1alpha2.ReasonReady)
 	s.answersAt(t, web, s.url(t), http.StatusOK)
 	return s
 }
@@ -115,9 +113,9 @@ func protectedStack(t *testing.T) stack {
 func (s stack) token(t *testing.T, account string, args ...string) string {
 	t.Helper()
 	if account != "default" {
-		s.kubectl(t, "create", "serviceaccount", account)
+		s.in(t).Kubectl("create", "serviceaccount", account)
 	}
-	return canaries.Add(strings.TrimSpace(s.kubectl(t, append([]string{"create", "token", account}, args...)...)))
+	return canaries.Add(strings.TrimSpace(s.in(t).Kubectl(append([]string{"create", "token", account}, args...)...)))
 }
 
 // chatBy asks the model of the sample by a client at a URL.
@@ -126,7 +124,7 @@ func (s stack) chatBy(t *testing.T, by *http.Client, url string) (status int, an
 	status, body, err := tryCallBy(t, by, http.MethodPost, url+"/v1/chat/completions", map[string]any{
 		"model": sampleServer + "/" + sampleModel, "messages": []any{map[string]any{"role": "user", "content": question}},
 	})
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	return status, string(body)
 }
 
@@ -147,16 +145,16 @@ func (token withToken) RoundTrip(r *http.Request) (*http.Response, error) {
 // signedAgain is a token of this cluster with another time of expiry, signed with the key of its API server.
 func signedAgain(t *testing.T, token string, expires time.Duration) withToken {
 	t.Helper()
-	text := fixture.ReadFile(t, filepath.Join(cluster.Dir, "pki", "service-account.key"))
+	text := framework.ReadFile(t, filepath.Join(cluster.Dir, "pki", "service-account.key"))
 	block, _ := pem.Decode(text)
 	key, err := x509.ParseECPrivateKey(block.Bytes)
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	parts, claims := strings.Split(token, "."), map[string]any{}
 	payload, err := base64.RawURLEncoding.DecodeString(parts[1])
 	if err == nil {
 		err = json.Unmarshal(payload, &claims)
 	}
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	now := time.Now()
 	for claim, at := range map[string]time.Time{"exp": now.Add(expires), "iat": now.Add(-time.Hour), "nbf": now.Add(-time.Hour)} {
 		claims[claim] = at.Unix()
@@ -164,7 +162,7 @@ func signedAgain(t *testing.T, token string, expires time.Duration) withToken {
 	signed := parts[0] + "." + base64.RawURLEncoding.EncodeToString([]byte(asJSON(t, claims)))
 	digest := sha256.Sum256([]byte(signed))
 	r, v, err := ecdsa.Sign(rand.Reader, key, digest[:])
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	signature := append(r.FillBytes(make([]byte, 32)), v.FillBytes(make([]byte, 32))...)
 	return withToken(canaries.Add(signed + "." + base64.RawURLEncoding.EncodeToString(signature)))
 }
@@ -173,20 +171,10 @@ func signedAgain(t *testing.T, token string, expires time.Duration) withToken {
 // the client trusts; empty for the usual ones.
 func askByOpenAI(t *testing.T, proxy *contour, url, token, authority string) string {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), pythonTimeout)
-	defer cancel()
-	python, err := exec.CommandContext(ctx, filepath.Join(fixture.Root(), "tests", "server", "venv.sh"), newest.line).Output()
-	if err != nil {
-		t.Fatalf("no Python with the client: %v", err)
-	}
-	command := exec.CommandContext(ctx, strings.TrimSpace(string(python)), "testdata/ask.py", url, sampleServer+"/"+sampleModel, question)
-	command.Env = []string{"PATH=" + os.Getenv("PATH"), "OPENAI_API_KEY=" + token, "PROXY_PORT=" + strconv.Itoa(proxy.proxy)}
+	python := framework.Output(t, pythonTimeout, nil, filepath.Join(framework.Root(), "tests", "server", "venv.sh"), newest.line)
+	env := []string{"PATH=" + os.Getenv("PATH"), "OPENAI_API_KEY=" + token, "PROXY_PORT=" + strconv.Itoa(proxy.proxy)}
 	if authority != "" {
-		command.Env = append(command.Env, "SSL_CERT_FILE="+authority)
+		env = append(env, "SSL_CERT_FILE="+authority)
 	}
-	out, err := command.Output()
-	if err != nil {
-		t.Fatalf("ask.py: %v: %s", err, out)
-	}
-	return strings.TrimSpace(string(out))
+	return framework.Output(t, pythonTimeout, env, python, "testdata/ask.py", url, sampleServer+"/"+sampleModel, question)
 }

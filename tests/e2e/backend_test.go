@@ -8,11 +8,9 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 // What config/samples/v1alpha2-simple.yaml names.
@@ -24,7 +22,7 @@ const (
 )
 
 // canaries are the secret values that were put into Secrets so far.
-var canaries fixture.Canaries
+var canaries framework.Canaries
 
 // newKey makes a key that nobody else has.
 func newKey() string { return canaries.New() }
@@ -32,15 +30,7 @@ func newKey() string { return canaries.New() }
 // putSecret creates a Secret with a token, or replaces it, and remembers the token as a canary.
 func (s stack) putSecret(t *testing.T, name, token string) {
 	t.Helper()
-	secret := &corev1.Secret{
-		ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: name},
-		Data:       map[string][]byte{"token": []byte(token)},
-	}
-	err := kube.Create(t.Context(), secret)
-	if apierrors.IsAlreadyExists(err) {
-		err = kube.Update(t.Context(), secret)
-	}
-	fixture.NoError(t, err)
+	s.in(t).Put(&corev1.Secret{ObjectMeta: s.in(t).Meta(name), Data: map[string][]byte{"token": []byte(token)}})
 }
 
 func (s stack) hasSecret(t *testing.T, name string) bool {
@@ -57,12 +47,21 @@ func (s stack) hasSecret(t *testing.T, name string) bool {
 func (s stack) startModelServer(t *testing.T, name, model, key string) {
 	t.Helper()
 	s.putSecret(t, name+"-key", key)
-	text := fixture.ReadFile(t, filepath.Join(fixture.Root(), "tests", "e2e", "testdata", "model-server.yaml"))
+	text := framework.ReadFile(t, filepath.Join(framework.Root(), "tests", "e2e", "testdata", "model-server.yaml"))
 	manifest := strings.NewReplacer("{{NAME}}", name, "{{MODEL}}", model, "{{IMAGE}}", modelServerImage).Replace(string(text))
-	if strings.Contains(s.apply(t, manifest), "deployment.apps/"+name+" unchanged") {
-		s.kubectl(t, "rollout", "restart", "deployment/"+name)
+	if strings.Contains(s.in(t).Apply(manifest), "deployment.apps/"+name+" unchanged") {
+		s.in(t).Kubectl("rollout", "restart", "deployment/"+name)
 	}
-	s.kubectl(t, "rollout", "status", "deployment/"+name, "--timeout=90s")
+	s.in(t).Kubectl("rollout", "status", "deployment/"+name, "--timeout=90s")
+}
+
+// prepare creates the namespace with the model server and the Secret of the sample.
+func (s stack) prepare(t *testing.T, models string) {
+	t.Helper()
+	namespace(t, s.namespace)
+	key := newKey()
+	s.startModelServer(t, sampleServer, models, key)
+	s.putSecret(t, sampleSecret, key)
 }
 
 // sampleStack brings about that the sample runs as it is shipped, and returns it.
@@ -71,16 +70,14 @@ func sampleStack(t *testing.T) stack {
 	s := stack{"e2e", sampleName}
 	namespace(t, s.namespace)
 	if !s.hasSecret(t, sampleSecret) {
-		key := newKey()
-		s.startModelServer(t, sampleServer, sampleModel, key)
-		s.putSecret(t, sampleSecret, key)
+		s.prepare(t, sampleModel)
 	}
-	s.kubectl(t, "apply", "-f", samplePath())
+	s.in(t).Kubectl("apply", "-f", samplePath())
 	s.waitTaken(t)
 	s.waitReady(t)
 	return s
 }
 
 func samplePath() string {
-	return filepath.Join(fixture.Root(), "config", "samples", "v1alpha2-simple.yaml")
+	return filepath.Join(framework.Root(), "config", "samples", "v1alpha2-simple.yaml")
 }

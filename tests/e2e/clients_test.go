@@ -3,11 +3,9 @@
 package e2e
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -19,7 +17,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/llamastack/llama-stack-k8s-operator/tests/backend/modelserverdouble"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 const (
@@ -60,7 +58,7 @@ func clientsOfUsersWork(t *testing.T) {
 	own, want := "llama-stack-client", map[string]string{}
 	if registered == &newest {
 		own, want = "ogx-client", withoutSafety
-		s.apply(t, asJSON(t, resource.Object))
+		s.in(t).Apply(asJSON(t, resource.Object))
 	} else {
 		s.edit(t, resource, []any{map[string]any{"id": guard, "provider": guard, "model": sampleServer + "/" + guardBy}}, "resources", "shields")
 	}
@@ -80,48 +78,25 @@ func clientsOfUsersWork(t *testing.T) {
 			all[client+"\t"+row.thing] = result
 		}
 	}
-	python := pythonWithClients(t)
+	python := framework.Output(t, pythonTimeout, nil, "./clients.sh", registered.version)
 	// Not only once: the server makes its tables when they are first used, and fails what comes meanwhile.
-	fixture.Eventually(t, clientsTimeout, "clients get what they ask for", func() error {
+	framework.Eventually(t, clientsTimeout, "clients get what they ask for", func() error {
 		if diff := cmp.Diff(all, s.useClients(t, python)); diff != "" {
 			return fmt.Errorf("the clients (-want +got):\n%s", diff)
 		}
 		return nil
 	})
 	did(t, "the clients openai and %s did %d things in %.0f s", own, len(all), time.Since(began).Seconds())
-	s.kubectl(t, "delete", "llsd", s.name)
-}
-
-// pythonWithClients is a Python that has the clients of the release.
-func pythonWithClients(t *testing.T) string {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), pythonTimeout)
-	defer cancel()
-	script := exec.CommandContext(ctx, "./clients.sh", registered.version)
-	script.Stderr = os.Stderr
-	python, err := script.Output()
-	if err != nil {
-		t.Fatalf("no Python with the clients: %v", err)
-	}
-	return strings.TrimSpace(string(python))
+	s.in(t).Kubectl("delete", "llsd", s.name)
 }
 
 // useClients runs the clients, and returns what came of each thing by client and thing.
 func (s stack) useClients(t *testing.T, python string) map[string]string {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), clientsTimeout)
-	defer cancel()
-	var log bytes.Buffer
-	command := exec.CommandContext(ctx, python, "-W", "ignore", "testdata/clients.py", s.url(t), sampleServer+"/"+sampleModel, sampleServer+"/"+embedding,
-		strconv.Itoa(modelserverdouble.EmbeddingDimension), sampleServer+"/"+guardBy)
-	command.Env = []string{"PATH=" + os.Getenv("PATH"), "NO_PROXY=*"}
-	command.Stderr = &log
-	out, err := command.Output()
-	if err != nil {
-		t.Fatalf("clients.py: %v: %s%s", err, out, &log)
-	}
+	out := framework.Output(t, clientsTimeout, []string{"PATH=" + os.Getenv("PATH"), "NO_PROXY=*"}, python, "-W", "ignore", "testdata/clients.py",
+		s.url(t), sampleServer+"/"+sampleModel, sampleServer+"/"+embedding, strconv.Itoa(modelserverdouble.EmbeddingDimension), sampleServer+"/"+guardBy)
 	results := map[string]string{}
-	for line := range strings.Lines(string(out)) {
+	for line := range strings.Lines(out) {
 		if i := strings.LastIndex(line, "\t"); i > 0 {
 			results[line[:i]] = strings.TrimSpace(line[i+1:])
 		}
@@ -132,17 +107,14 @@ func (s stack) useClients(t *testing.T, python string) map[string]string {
 // registerDocuments makes the name documents stand for the release that the samples run with, with its base for documents, until the test ends.
 func registerDocuments(t *testing.T) {
 	t.Helper()
-	root := fixture.Root()
-	base, err := exec.CommandContext(t.Context(), "sed", "-f", filepath.Join(root, "hack", "serverimage", "documents.sed"), filepath.Join(root, registered.base)).Output()
-	fixture.NoError(t, err)
+	root := framework.Root()
+	base := framework.Output(t, soon, nil, "sed", "-f", filepath.Join(root, "hack", "serverimage", "documents.sed"), filepath.Join(root, registered.base))
 	cm := &corev1.ConfigMap{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"},
-		ObjectMeta: metav1.ObjectMeta{Namespace: operatorNamespace, Name: "documents", Labels: map[string]string{"llamastack.io/distribution": "documents"}},
-		Data:       map[string]string{"image": registered.ref, "serverVersion": registered.version, "config.yaml": string(base)},
+		ObjectMeta: metav1.ObjectMeta{Namespace: framework.OperatorNamespace, Name: "documents", Labels: map[string]string{"llamastack.io/distribution": "documents"}},
+		Data:       map[string]string{"image": registered.ref, "serverVersion": registered.version, "config.yaml": base},
 	}
-	if _, err := cluster.KubectlInput(t.Context(), asJSON(t, cm), "apply", "-f", "-"); err != nil {
-		t.Fatal(err)
-	}
+	in(t, framework.OperatorNamespace).Apply(asJSON(t, cm))
 	t.Cleanup(func() {
 		if err := kube.Delete(context.WithoutCancel(t.Context()), cm); err != nil {
 			t.Error(err)

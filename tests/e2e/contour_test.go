@@ -3,7 +3,6 @@
 package e2e
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -24,7 +23,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 // contour is an ingress controller that also implements the Gateway API, with its proxy, Envoy. They run beside the node, as programs of this machine.
@@ -105,68 +104,46 @@ func installEdgeTypes(ctx context.Context) error {
 }
 
 // startContour runs Contour and Envoy until the test ends, and waits until they have admitted the Ingress of the stack. The Gateway's certificate is of the CA.
-func (s stack) startContour(t *testing.T, ca *fixture.CA) *contour {
+func (s stack) startContour(t *testing.T, ca *framework.CA) *contour {
 	t.Helper()
 	programs, err := edgePrograms()
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	const host = "127.0.0.1"
-	port := func() int { return fixture.FreePort(t, host) }
+	port := func() int { return framework.FreePort(t, host) }
 	plain, xds := port(), strconv.Itoa(port())
 	c := &contour{proxy: port()}
 	c.listener = c.proxy - listenerOffset
 	namespace(t, gatewayNamespace)
 	in := stack{namespace: gatewayNamespace}
-	in.putTLSSecret(t, "public", ca.ServerSecret([]string{"*." + edgeDomain}))
-	in.apply(t, fmt.Sprintf(gatewayManifest, gatewayNamespace, plain-listenerOffset, c.listener))
+	in.in(t).PutTLSSecret(&canaries, "public", ca.ServerSecret([]string{"*." + edgeDomain}))
+	in.in(t).Apply(fmt.Sprintf(gatewayManifest, gatewayNamespace, plain-listenerOffset, c.listener))
 	t.Cleanup(func() {
 		_, _ = cluster.KubectlRun(context.Background(), "delete", "gatewayclass/contour", "gateway/public", "-n", gatewayNamespace)
 	})
 
 	dir := t.TempDir()
 	config, bootstrap := filepath.Join(dir, "contour.yaml"), filepath.Join(dir, "envoy.json")
-	fixture.WriteFile(t, config, fmt.Appendf(nil, contourConfig, gatewayNamespace, port()))
+	framework.WriteFile(t, config, fmt.Appendf(nil, contourConfig, gatewayNamespace, port()))
 	program := filepath.Join(programs, "contour")
 	if out, err := exec.CommandContext(t.Context(), program, "bootstrap", bootstrap, "--xds-address", host, "--xds-port", xds,
 		"--admin-address", "admin.sock").CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	runBeside(t, dir, program, "serve", "--kubeconfig="+cluster.Kubeconfig, "--config-path="+config, "--insecure",
+	framework.StartCommand(t, dir, program, "serve", "--kubeconfig="+cluster.Kubeconfig, "--config-path="+config, "--insecure",
 		"--disable-leader-election", "--disable-feature=tlsroutes", "--disable-feature=grpcroutes", "--disable-feature=tcproutes",
 		"--xds-address="+host, "--xds-port="+xds, "--http-address="+host, "--http-port="+strconv.Itoa(port()), "--health-address="+host,
 		"--health-port="+strconv.Itoa(port()), "--debug-http-address="+host, "--debug-http-port="+strconv.Itoa(port()),
 		"--stats-address="+host, "--stats-port="+strconv.Itoa(port()), "--envoy-service-http-address="+host, "--envoy-service-https-address="+host,
 		"--ingress-class-name="+edgeClass, "--ingress-status-address=edge."+edgeDomain)
-	runBeside(t, dir, filepath.Join(programs, "envoy"), "--config-path", bootstrap, "--service-cluster", "edge", "--service-node", "edge",
+	framework.StartCommand(t, dir, filepath.Join(programs, "envoy"), "--config-path", bootstrap, "--service-cluster", "edge", "--service-node", "edge",
 		"--concurrency", "1", "--disable-hot-restart", "--log-level", "warning")
 	s.admitted(t)
 	return c
 }
 
-// runBeside runs a program until the test ends, and shows what it printed where the test failed. It runs in the directory: the path of a socket must be short.
-func runBeside(t *testing.T, dir, program string, args ...string) {
-	t.Helper()
-	ctx, stop := context.WithCancel(context.Background())
-	var log bytes.Buffer
-	command := exec.CommandContext(ctx, program, args...)
-	command.Dir, command.Stdout, command.Stderr = dir, &log, &log
-	fixture.NoError(t, command.Start())
-	ended := make(chan struct{})
-	go func() {
-		_ = command.Wait()
-		close(ended)
-	}()
-	t.Cleanup(func() {
-		stop()
-		<-ended
-		if t.Failed() {
-			t.Logf("the log of %s:\n%s", filepath.Base(program), &log)
-		}
-	})
-}
-
 // clientOf is a client outside of the cluster, which trusts the CA. Whatever the address is, it connects to the proxy: that stands for the DNS record
 // of the host and for the load balancer before the Gateway.
-func (c *contour) clientOf(ca *fixture.CA, host string) *http.Client {
+func (c *contour) clientOf(ca *framework.CA, host string) *http.Client {
 	dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
 		return (&net.Dialer{}).DialContext(ctx, "tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(c.proxy)))
 	}
@@ -178,14 +155,14 @@ func setEdge(t *testing.T, setting string) {
 	t.Helper()
 	write := func(value string) error {
 		cm := &corev1.ConfigMap{}
-		cm.Namespace, cm.Name = operatorNamespace, settings.ConfigMapName
+		cm.Namespace, cm.Name = framework.OperatorNamespace, settings.ConfigMapName
 		if err := kube.Get(context.Background(), client.ObjectKeyFromObject(cm), cm); err != nil {
 			return err
 		}
 		cm.Data[settings.KeyEdge] = value
 		return kube.Update(context.Background(), cm)
 	}
-	fixture.NoError(t, write(setting))
+	framework.NoError(t, write(setting))
 	t.Cleanup(func() {
 		if err := write(edgeSetting); err != nil {
 			t.Error(err)
@@ -198,9 +175,9 @@ func (s stack) exposedHost() string { return s.name + "-" + s.namespace + "." + 
 
 // reachedThroughIngress makes sure that the server, which is exposed already, has a URL as soon as the ingress controller has admitted the Ingress, and
 // not before, and that a chat through the URL reaches the model.
-func (s stack) reachedThroughIngress(t *testing.T, ca *fixture.CA) *contour {
+func (s stack) reachedThroughIngress(t *testing.T, ca *framework.CA) *contour {
 	t.Helper()
-	s.putTLSSecret(t, s.name+edgeSuffix, ca.ServerSecret([]string{s.exposedHost()}))
+	s.in(t).PutTLSSecret(&canaries, s.name+edgeSuffix, ca.ServerSecret([]string{s.exposedHost()}))
 	s.waitsForEdge(t, "no ingress controller of class "+edgeClass+" has admitted it")
 	c := s.startContour(t, ca)
 	s.reachedAt(t, c.clientOf(ca, s.exposedHost()), "https://"+s.exposedHost())
@@ -213,7 +190,7 @@ func (s stack) admitted(t *testing.T) {
 	t.Helper()
 	ingress := &networkingv1.Ingress{ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: s.name + "-ingress"}}
 	changes := 0
-	fixture.Eventually(t, soon, "the ingress controller admits the Ingress", func() error {
+	framework.Eventually(t, soon, "the ingress controller admits the Ingress", func() error {
 		if err := kube.Get(t.Context(), client.ObjectKeyFromObject(ingress), ingress); err != nil {
 			return err
 		}
@@ -228,7 +205,7 @@ func (s stack) admitted(t *testing.T) {
 }
 
 // reachedThroughGateway makes sure that a chat through the HTTPRoute of a Gateway reaches the model.
-func (s stack) reachedThroughGateway(t *testing.T, ca *fixture.CA, c *contour) {
+func (s stack) reachedThroughGateway(t *testing.T, ca *framework.CA, c *contour) {
 	t.Helper()
 	setEdge(t, gatewaySetting)
 	s.reachedAt(t, c.clientOf(ca, s.exposedHost()), s.gatewayURL(c))
@@ -240,10 +217,10 @@ func (s stack) gatewayURL(c *contour) string {
 
 // verifiedByGateway makes sure that a chat through the HTTPRoute of a Gateway reaches the model of a server that encrypts, where a BackendTLSPolicy says how
 // the Gateway verifies it, and that nothing is forwarded to a server whose certificate has another name.
-func (s stack) verifiedByGateway(t *testing.T, ca *fixture.CA, c *contour) {
+func (s stack) verifiedByGateway(t *testing.T, ca *framework.CA, c *contour) {
 	t.Helper()
 	service := s.name + "-service"
-	policy := func(host string) { s.apply(t, fmt.Sprintf(backendPolicy, service, tlsBundle, host)) }
+	policy := func(host string) { s.in(t).Apply(fmt.Sprintf(backendPolicy, service, tlsBundle, host)) }
 	right := service + "." + s.namespace + ".svc"
 	policy(right)
 	s.reachedThroughGateway(t, ca, c)
@@ -252,14 +229,14 @@ func (s stack) verifiedByGateway(t *testing.T, ca *fixture.CA, c *contour) {
 	s.answersAt(t, by, s.gatewayURL(c), http.StatusServiceUnavailable)
 	policy(right)
 	s.answersAt(t, by, s.gatewayURL(c), http.StatusOK)
-	s.kubectl(t, "delete", "backendtlspolicy", service)
+	s.in(t).Kubectl("delete", "backendtlspolicy", service)
 }
 
 // waitsForEdge waits until the status says what the URL waits for.
 func (s stack) waitsForEdge(t *testing.T, text string) {
 	t.Helper()
-	fixture.Eventually(t, soon, "the status says what the URL waits for", func() error {
-		cr := s.get(t)
+	framework.Eventually(t, soon, "the status says what the URL waits for", func() error {
+		cr := s.in(t).CR(s.name)
 		if got := ptr.Deref(cr.Status.RouteURL, ""); got != "" {
 			t.Fatalf("nobody serves it, and the URL is %s", got)
 		}
@@ -281,9 +258,9 @@ func (s stack) reachedAt(t *testing.T, by *http.Client, url string) {
 // hasURL waits until the status has the URL.
 func (s stack) hasURL(t *testing.T, url string) {
 	t.Helper()
-	fixture.Eventually(t, soon, "the status has the URL", func() error {
-		if got := ptr.Deref(s.get(t).Status.RouteURL, ""); got != url {
-			return fmt.Errorf("the URL is %q, want %s: %s", got, url, conditions(s.get(t)))
+	framework.Eventually(t, soon, "the status has the URL", func() error {
+		if got := ptr.Deref(s.in(t).CR(s.name).Status.RouteURL, ""); got != url {
+			return fmt.Errorf("the URL is %q, want %s: %s", got, url, conditions(s.in(t).CR(s.name)))
 		}
 		return nil
 	})
@@ -292,7 +269,7 @@ func (s stack) hasURL(t *testing.T, url string) {
 // answersAt waits until a question to the URL has the status: Envoy learns of an object some time after Contour has reported that it is admitted.
 func (s stack) answersAt(t *testing.T, by *http.Client, url string, want int) {
 	t.Helper()
-	fixture.Eventually(t, soon, fmt.Sprintf("%s answers %d", url, want), func() error {
+	framework.Eventually(t, soon, fmt.Sprintf("%s answers %d", url, want), func() error {
 		status, answer, err := tryCallBy(t, by, http.MethodGet, url+"/v1/health", nil)
 		if err != nil || status != want {
 			return fmt.Errorf("status %d, %v, %s", status, err, answer) //nolint:errorlint // may be none

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/llamastack/llama-stack-k8s-operator/tests/backend/modelserverdouble"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 // demoHereRuns follows docs/demo-here.md: it runs "make demo-here" and "make demo-here-down" as someone who has a cluster: with its kubeconfig, and with images that its nodes have.
@@ -23,7 +23,7 @@ func demoHereRuns(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 		defer cancel()
 		cmd := exec.CommandContext(ctx, "make", "--no-print-directory", target)
-		cmd.Dir, cmd.WaitDelay = fixture.Root(), 10*time.Second
+		cmd.Dir, cmd.WaitDelay = framework.Root(), 10*time.Second
 		cmd.Env = append(os.Environ(), "KUBECONFIG="+cluster.Kubeconfig, "PATH="+filepath.Dir(cluster.Kubectl)+":"+os.Getenv("PATH"),
 			"MODEL_SERVER_IMG="+modelServerImage, "SERVER_IMG="+pinned.ref)
 		out, err := cmd.CombinedOutput()

@@ -13,7 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 // fallbackKey is what a vLLM provider without an apiKey sends.
@@ -24,16 +24,16 @@ func secondProviderRollsOutOnce(t *testing.T) {
 	s := sampleStack(t)
 	const fallback, fallbackModel = "vllm-fallback", "llama3.2-70b"
 	s.startModelServer(t, fallback, fallbackModel, fallbackKey)
-	first, revision := s.get(t).Status.ConfigGeneration.ConfigMapName, s.revision(t)
+	first, revision := s.in(t).CR(s.name).Status.ConfigGeneration.ConfigMapName, s.in(t).Revision(s.name)
 	did(t, "a second model server runs")
 
 	two := load(t, "config", "samples", "v1alpha2-two-providers.yaml")
 	edited := load(t, "config", "samples", "v1alpha2-simple.yaml")
 	for _, field := range []string{"providers", "resources"} {
 		value, _, _ := unstructured.NestedFieldCopy(two.Object, "spec", field)
-		fixture.NoError(t, unstructured.SetNestedField(edited.Object, value, "spec", field))
+		framework.NoError(t, unstructured.SetNestedField(edited.Object, value, "spec", field))
 	}
-	s.apply(t, asJSON(t, edited.Object))
+	s.in(t).Apply(asJSON(t, edited.Object))
 	second := s.waitReady(t).Status.ConfigGeneration.ConfigMapName
 	checkOneRollout(t, s, revision)
 	if second == first || !slices.Equal(s.configMaps(t), sorted(first, second)) {
@@ -53,8 +53,8 @@ func secondProviderRollsOutOnce(t *testing.T) {
 
 	// One edit follows another before the first is rolled out: now pods of three forms are there.
 	withModels := func(models ...any) {
-		fixture.NoError(t, unstructured.SetNestedSlice(edited.Object, models, "spec", "resources", "models"))
-		s.apply(t, asJSON(t, edited.Object))
+		framework.NoError(t, unstructured.SetNestedSlice(edited.Object, models, "spec", "resources", "models"))
+		s.in(t).Apply(asJSON(t, edited.Object))
 	}
 	withModels(sampleModel)
 	third := s.waitGenerated(t, second)
@@ -73,8 +73,8 @@ func secondProviderRollsOutOnce(t *testing.T) {
 // waitGenerated waits until another ConfigMap than the former is in use, and returns its name.
 func (s stack) waitGenerated(t *testing.T, former string) (name string) {
 	t.Helper()
-	fixture.Eventually(t, soon, "another configuration is generated", func() error {
-		cr := s.get(t)
+	framework.Eventually(t, soon, "another configuration is generated", func() error {
+		cr := s.in(t).CR(s.name)
 		name = cr.Status.ConfigGeneration.ConfigMapName
 		if cr.Status.ObservedGeneration != cr.Generation || name == former {
 			return fmt.Errorf("%s: %s", name, conditions(cr))
@@ -88,13 +88,9 @@ func (s stack) waitGenerated(t *testing.T, former string) (name string) {
 // waited for half a minute.
 func (s stack) hurryEnding(t *testing.T) {
 	t.Helper()
-	for _, pod := range s.pods(t) {
-		if pod.DeletionTimestamp == nil {
-			continue
-		}
-		err := kube.Delete(t.Context(), &pod, client.GracePeriodSeconds(0))
-		if client.IgnoreNotFound(err) != nil {
-			t.Fatal(err)
+	for _, pod := range s.in(t).Pods(s.name) {
+		if pod.DeletionTimestamp != nil {
+			framework.NoError(t, client.IgnoreNotFound(kube.Delete(t.Context(), &pod, client.GracePeriodSeconds(0))))
 		}
 	}
 }
@@ -104,8 +100,8 @@ func sorted(texts ...string) []string { return slices.Sorted(slices.Values(texts
 // waitRevisionAfter waits until a rollout has begun since the revision.
 func (s stack) waitRevisionAfter(t *testing.T, since string) {
 	t.Helper()
-	fixture.Eventually(t, soon, "a rollout begins", func() error {
-		if s.revision(t) == since {
+	framework.Eventually(t, soon, "a rollout begins", func() error {
+		if s.in(t).Revision(s.name) == since {
 			return fmt.Errorf("the Deployment is at revision %s", since)
 		}
 		return nil
@@ -116,8 +112,8 @@ func (s stack) waitRevisionAfter(t *testing.T, since string) {
 func checkOneRollout(t *testing.T, s stack, since string) {
 	t.Helper()
 	before, err := strconv.Atoi(since)
-	fixture.NoError(t, err)
-	if got, want := s.revision(t), strconv.Itoa(before+1); got != want {
+	framework.NoError(t, err)
+	if got, want := s.in(t).Revision(s.name), strconv.Itoa(before+1); got != want {
 		t.Errorf("the Deployment is at revision %s, want %s", got, want)
 	}
 }
@@ -139,7 +135,7 @@ func checkMountedConfigMapsExist(t *testing.T, s stack) {
 func (s stack) mountedConfigMaps(t *testing.T) map[string]string {
 	t.Helper()
 	var list appsv1.ReplicaSetList
-	fixture.NoError(t, kube.List(t.Context(), &list, s.selector()...))
+	s.in(t).Owned(&list, s.name)
 	mounted := map[string]string{}
 	for i := range list.Items {
 		if rs := &list.Items[i]; rs.Status.Replicas > 0 {

@@ -30,7 +30,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/registry/oci"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/parse"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/externalprovider"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 const (
@@ -45,7 +45,7 @@ func externalStack(t *testing.T) stack {
 	t.Helper()
 	s := stack{namespace: "external", name: "with-packages"}
 	namespace(t, s.namespace)
-	s.apply(t, fmt.Sprintf(`{"apiVersion":"v1","kind":"Secret","type":%q,"metadata":{"name":%q},"stringData":{%q:%q}}`,
+	s.in(t).Apply(fmt.Sprintf(`{"apiVersion":"v1","kind":"Secret","type":%q,"metadata":{"name":%q},"stringData":{%q:%q}}`,
 		corev1.SecretTypeDockerConfigJson, pullSecret, corev1.DockerConfigJsonKey,
 		fmt.Sprintf(`{"auths":{%q:{"username":%q,"password":%q}}}`, cluster.Registry, registryUser, registryPassword)))
 	return s
@@ -56,13 +56,13 @@ func pushPrivate(t *testing.T, repository string, image v1.Image) string {
 	t.Helper()
 	reference := cluster.Registry + "/" + registryPrivate + repository
 	ref, err := name.ParseReference(reference, name.Insecure)
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	direct := remote.WithTransport(&http.Transport{}) // no proxy knows the cluster
 	if err := remote.Write(ref, image, remote.WithContext(t.Context()), direct); err == nil {
 		t.Fatalf("%s is open to everybody", reference)
 	}
 	as := remote.WithAuth(&authn.Basic{Username: registryUser, Password: registryPassword})
-	fixture.NoError(t, remote.Write(ref, image, remote.WithContext(t.Context()), direct, as))
+	framework.NoError(t, remote.Write(ref, image, remote.WithContext(t.Context()), direct, as))
 	return reference
 }
 
@@ -70,7 +70,7 @@ func pushPrivate(t *testing.T, repository string, image v1.Image) string {
 func scratchImage(t *testing.T, files map[string][]byte) v1.Image {
 	t.Helper()
 	image, err := mutate.ConfigFile(empty.Image, &v1.ConfigFile{OS: "linux", Architecture: runtime.GOARCH})
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	for _, file := range slices.Sorted(maps.Keys(files)) {
 		var packed bytes.Buffer
 		w := tar.NewWriter(&packed)
@@ -82,10 +82,9 @@ func scratchImage(t *testing.T, files map[string][]byte) v1.Image {
 			t.Fatal(err)
 		}
 		layer, err := tarball.LayerFromOpener(func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(packed.Bytes())), nil })
-		fixture.NoError(t, err)
-		if image, err = mutate.AppendLayers(image, layer); err != nil {
-			t.Fatal(err)
-		}
+		framework.NoError(t, err)
+		image, err = mutate.AppendLayers(image, layer)
+		framework.NoError(t, err)
 	}
 	return image
 }
@@ -94,7 +93,7 @@ func scratchImage(t *testing.T, files map[string][]byte) v1.Image {
 func tinyImage(t *testing.T, tag string, kind externalprovider.Kind, change func(map[string][]byte)) string {
 	t.Helper()
 	files, err := externalprovider.Files(kind, "1.0.0")
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	if change != nil {
 		change(files)
 	}
@@ -114,9 +113,9 @@ func brokenImage(t *testing.T, tag, text string) string {
 		if err == nil {
 			_, err = io.WriteString(to, file[1])
 		}
-		fixture.NoError(t, err)
+		framework.NoError(t, err)
 	}
-	fixture.NoError(t, w.Close())
+	framework.NoError(t, w.Close())
 	own := strings.Replace(externalprovider.WheelName("1.0.0"), "tiny_provider-1.0.0", dist, 1)
 	kind := externalprovider.Kind{API: "inference", Module: "broken", Type: "remote::tiny", Fields: "{endpoint: base_url}"}
 	spec := strings.Replace(string(externalprovider.Spec(kind, "1.0.0")), externalprovider.WheelName("1.0.0"), own, 1)
@@ -127,15 +126,14 @@ func brokenImage(t *testing.T, tag, text string) string {
 func labeledImage(t *testing.T, r *release) string {
 	t.Helper()
 	image, err := tarball.ImageFromPath(r.archive, nil)
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	config, err := image.ConfigFile()
-	fixture.NoError(t, err)
-	base := fixture.ReadFile(t, filepath.Join(fixture.Root(), r.base))
+	framework.NoError(t, err)
+	base := framework.ReadFile(t, filepath.Join(framework.Root(), r.base))
 	labeled := config.Config.DeepCopy()
 	labeled.Labels[oci.LabelConfigBase64] = base64.StdEncoding.EncodeToString(base)
-	if image, err = mutate.Config(image, *labeled); err != nil {
-		t.Fatal(err)
-	}
+	image, err = mutate.Config(image, *labeled)
+	framework.NoError(t, err)
 	return pushPrivate(t, "server:"+r.version, image)
 }
 
@@ -185,12 +183,12 @@ func externalProvidersAnswer(t *testing.T) {
 	if registered == &pinned {
 		distribution = "{image: " + fmt.Sprintf("%q", labeledImage(t, registered)) + "}"
 	}
-	s.apply(t, s.withPackages(distribution, fmt.Sprintf("image: %q", inference), tools))
+	s.in(t).Apply(s.withPackages(distribution, fmt.Sprintf("image: %q", inference), tools))
 	cr := s.waitReady(t)
 	s.answers(t)
 	did(t, "%s: the external providers are listed, and answer", cr.Status.ResolvedDistribution.Image)
 	s.brokenPackagesAreNamed(t, distribution, tools)
-	s.kubectl(t, "delete", "llamastackdistribution", s.name, "--wait")
+	s.in(t).Kubectl("delete", "llamastackdistribution", s.name, "--wait")
 }
 
 // brokenPackagesAreNamed edits the image of a provider to several that do not work: the status has the reason within a minute, and what runs serves.
@@ -220,14 +218,14 @@ func (s stack) brokenPackagesAreNamed(t *testing.T, distribution, tools string) 
 			})), "it is not a wheel"})
 	}
 	for _, c := range cases {
-		s.apply(t, s.withPackages(distribution, c.inference, tools))
-		fixture.Eventually(t, soon, c.name+" is named", func() error {
-			if text := conditions(s.get(t)); !strings.Contains(text, c.says) {
+		s.in(t).Apply(s.withPackages(distribution, c.inference, tools))
+		framework.Eventually(t, soon, c.name+" is named", func() error {
+			if text := conditions(s.in(t).CR(s.name)); !strings.Contains(text, c.says) {
 				return errors.New(text)
 			}
 			return nil
 		})
-		if !slices.ContainsFunc(s.pods(t), func(p corev1.Pod) bool { return p.Name == pod && p.DeletionTimestamp == nil }) {
+		if !slices.ContainsFunc(s.in(t).Pods(s.name), func(p corev1.Pod) bool { return p.Name == pod && p.DeletionTimestamp == nil }) {
 			t.Errorf("%s: pod %s, which served, is gone", c.name, pod)
 		}
 		s.answers(t)

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 // faults are, by the section of docs/troubleshooting.md, what is wrong in the world of its reader.
@@ -20,9 +20,9 @@ var faults = map[string]pageStep{
 	},
 	"401 Unauthorized: Authentication required": patched(`{"spec":{"auth":{"provider":"kubernetes"}}}`, `{"spec":{"auth":null}}`),
 	"500 Internal Server Error": {
-		before: func(t *testing.T, r *reader) { r.sh(t, "kubectl scale deployment/vllm --replicas=0") },
-		after: func(t *testing.T, r *reader) {
-			r.sh(t, "kubectl scale deployment/vllm --replicas=1; kubectl rollout status deployment/vllm --timeout=2m")
+		before: func(_ *testing.T, r *reader) { r.Run("kubectl scale deployment/vllm --replicas=0") },
+		after: func(_ *testing.T, r *reader) {
+			r.Run("kubectl scale deployment/vllm --replicas=1; kubectl rollout status deployment/vllm --timeout=2m")
 		},
 	},
 	"Pending: no node fits the pod": patched(
@@ -31,16 +31,16 @@ var faults = map[string]pageStep{
 	"Pending: the PVC is not bound": another("big", `.spec.workload.storage = {size: "200Gi"}`),
 	"The image cannot be pulled": {
 		before: func(t *testing.T, r *reader) {
-			r.sh(t, "kubectl create configmap own --from-literal=config.yaml='version: 2'")
+			r.Run("kubectl create configmap own --from-literal=config.yaml='version: 2'")
 			another("own", `.spec = {distribution: {image: "registry.example.com/team/starter:0.7.1"}, overrideConfig: {configMapName: "own"}}`).before(t, r)
 		},
-		after: func(t *testing.T, r *reader) { r.sh(t, "kubectl delete llsd,configmap own") },
+		after: func(_ *testing.T, r *reader) { r.Run("kubectl delete llsd,configmap own") },
 	},
 	"The rollout is stuck: the server ends": patched(
 		`{"spec":{"workload":{"overrides":{"args":["--no-such-option"]}}}}`, `{"spec":{"workload":{"overrides":null}}}`,
 	),
 	"A Secret is missing": {
-		before: func(t *testing.T, r *reader) { r.sh(t, "kubectl delete secret vllm-creds") },
+		before: func(_ *testing.T, r *reader) { r.Run("kubectl delete secret vllm-creds") },
 		after: func(t *testing.T, r *reader) {
 			r.puts(t, "vllm-creds", "token="+r.second)
 			r.waitReady(t)
@@ -50,20 +50,20 @@ var faults = map[string]pageStep{
 		alone: true,
 		before: func(t *testing.T, r *reader) {
 			scaleOperator(t, 0)
-			r.sh(t, `kubectl patch llsd my-stack --type=merge -p '{"spec":{"resources":{"models":[{"name":"llama3.2-8b","provider":"vlm"}]}}}'`)
+			r.Run(`kubectl patch llsd my-stack --type=merge -p '{"spec":{"resources":{"models":[{"name":"llama3.2-8b","provider":"vlm"}]}}}'`)
 			scaleOperator(t, 2)
 		},
-		after: func(t *testing.T, r *reader) {
-			r.sh(t, `kubectl patch llsd my-stack --type=merge -p '{"spec":{"resources":{"models":["llama3.2-8b"]}}}'`)
+		after: func(_ *testing.T, r *reader) {
+			r.Run(`kubectl patch llsd my-stack --type=merge -p '{"spec":{"resources":{"models":["llama3.2-8b"]}}}'`)
 		},
 	},
 	"Conflict": {
 		before: func(t *testing.T, r *reader) {
-			r.sh(t, "kubectl create service clusterip other-service --tcp=80")
+			r.Run("kubectl create service clusterip other-service --tcp=80")
 			another("other", ".").before(t, r)
 		},
-		after: func(t *testing.T, r *reader) {
-			r.sh(t, "kubectl delete llsd other; kubectl delete service other-service")
+		after: func(_ *testing.T, r *reader) {
+			r.Run("kubectl delete llsd other; kubectl delete service other-service")
 		},
 	},
 	"The webhook is down": {alone: true, before: func(t *testing.T, _ *reader) { scaleOperator(t, 0) }},
@@ -74,7 +74,7 @@ func patched(fault, repair string) pageStep {
 	apply := func(patch string) func(*testing.T, *reader) {
 		return func(t *testing.T, r *reader) {
 			t.Helper()
-			r.sh(t, "kubectl patch llsd my-stack --type=merge -p '"+patch+"'")
+			r.Run("kubectl patch llsd my-stack --type=merge -p '" + patch + "'")
 		}
 	}
 	return pageStep{before: apply(fault), after: func(t *testing.T, r *reader) {
@@ -89,27 +89,27 @@ func another(name, change string) pageStep {
 	return pageStep{
 		before: func(t *testing.T, r *reader) {
 			t.Helper()
-			r.sh(t, `jq '.metadata = {name: "`+name+`"} | `+change+`' my-stack-backup.json | kubectl apply -f -`)
+			r.Run(`jq '.metadata = {name: "` + name + `"} | ` + change + `' my-stack-backup.json | kubectl apply -f -`)
 		},
 		after: func(t *testing.T, r *reader) {
 			t.Helper()
-			r.sh(t, "kubectl delete llsd "+name)
+			r.Run("kubectl delete llsd " + name)
 		},
 	}
 }
 
 func (r *reader) puts(t *testing.T, secret, literal string) {
 	t.Helper()
-	r.sh(t, "kubectl create secret generic "+secret+" --from-literal='"+literal+"' --dry-run=client -o yaml | kubectl apply -f -")
+	r.Run("kubectl create secret generic " + secret + " --from-literal='" + literal + "' --dry-run=client -o yaml | kubectl apply -f -")
 }
 
 // rewrites replaces the value of a Secret by another one, and waits until the server runs with it.
 func (r *reader) rewrites(t *testing.T, secret, literal string) {
 	t.Helper()
-	before := r.deployment(t).Generation
+	before := r.in(t).Deployment(r.name).Generation
 	r.puts(t, secret, literal)
-	fixture.Eventually(t, soon, "the operator has seen the new value", func() error {
-		if now := r.deployment(t).Generation; now == before {
+	framework.Eventually(t, soon, "the operator has seen the new value", func() error {
+		if now := r.in(t).Deployment(r.name).Generation; now == before {
 			return fmt.Errorf("the Deployment is still at generation %d", now)
 		}
 		return nil
@@ -125,7 +125,7 @@ func modelServerWantsTheNewKey(t *testing.T, r *reader) {
 // rememberACompletion gives the server a volume, and makes it store something there.
 func rememberACompletion(t *testing.T, r *reader) {
 	t.Helper()
-	r.sh(t, `sed -i 's/^  workload:/&\n    storage: {}/' my-stack.yaml && kubectl apply -f my-stack.yaml`)
+	r.Run(`sed -i 's/^  workload:/&\n    storage: {}/' my-stack.yaml && kubectl apply -f my-stack.yaml`)
 	r.waitReady(t)
 	r.chats(t, sampleServer, sampleServer, sampleModel)
 	completionIsThere(t, r)
@@ -135,7 +135,7 @@ func rememberACompletion(t *testing.T, r *reader) {
 func completionIsThere(t *testing.T, r *reader) {
 	t.Helper()
 	r.waitReady(t)
-	fixture.Eventually(t, soon, "the server reports a stored completion", func() error {
+	framework.Eventually(t, soon, "the server reports a stored completion", func() error {
 		status, answer, err := tryCall(t, http.MethodGet, r.url(t)+"/v1/chat/completions", nil)
 		if err != nil || status != http.StatusOK || !strings.Contains(string(answer), `"chat.completion"`) {
 			return fmt.Errorf("status %d, %w: %s", status, errors.Join(err), answer)
@@ -146,18 +146,18 @@ func completionIsThere(t *testing.T, r *reader) {
 
 func loseEverything(t *testing.T, r *reader) {
 	t.Helper()
-	r.sh(t, "kubectl delete llsd my-stack --timeout=60s; kubectl wait --for=delete pvc/my-stack-pvc --timeout=2m")
+	r.Run("kubectl delete llsd my-stack --timeout=60s; kubectl wait --for=delete pvc/my-stack-pvc --timeout=2m")
 }
 
 // serverRunsAgain makes the server again with the data of the backup: the section before has deleted it.
 func serverRunsAgain(t *testing.T, r *reader) {
 	t.Helper()
-	r.sh(t, "kubectl wait --for=delete pvc/my-stack-pvc --timeout=2m")
+	r.Run("kubectl wait --for=delete pvc/my-stack-pvc --timeout=2m")
 	for _, s := range r.sections(t, "backup.md") {
-		if !strings.HasPrefix(s.title, "Restore") {
+		if !strings.HasPrefix(s[0].Section, "Restore") {
 			continue
 		}
-		for _, b := range s.blocks {
+		for _, b := range s {
 			r.follow(t, "backup.md", b)
 		}
 	}

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 // keyOfBase is what the base configuration gives a model server for which nobody names a Secret.
@@ -23,7 +23,7 @@ func samplesOfOtherFieldsRun(t *testing.T) {
 	s := stack{"e2e-fields", "disabled"}
 	namespace(t, s.namespace)
 	s.startModelServer(t, sampleServer, sampleModel, keyOfBase)
-	s.kubectl(t, "apply", "-f", filepath.Join(fixture.Root(), "config", "samples", "v1alpha2-disabled.yaml"))
+	s.in(t).Kubectl("apply", "-f", filepath.Join(framework.Root(), "config", "samples", "v1alpha2-disabled.yaml"))
 	s.waitReady(t)
 	s.chats(t, sampleServer, sampleServer, sampleModel)
 	for _, p := range s.providers(t) {
@@ -34,7 +34,7 @@ func samplesOfOtherFieldsRun(t *testing.T) {
 	if status, _ := call(t, http.MethodGet, s.url(t)+"/v1/batches", nil); status != http.StatusNotFound {
 		t.Errorf("/v1/batches answers %d", status)
 	}
-	s.kubectl(t, "delete", "llsd", s.name)
+	s.in(t).Kubectl("delete", "llsd", s.name)
 	did(t, "config/samples/v1alpha2-disabled.yaml is applied unchanged: a chat completion, and no API that it disables")
 }
 
@@ -45,15 +45,15 @@ func samplesOfOtherFieldsRun(t *testing.T) {
 func deviceIsWaitedFor(t *testing.T, s stack) {
 	t.Helper()
 	for _, name := range []string{"resource-claim-template.yaml", "v1alpha2-devices.yaml"} {
-		s.kubectl(t, "apply", "-f", filepath.Join(fixture.Root(), "config", "samples", name))
+		s.in(t).Kubectl("apply", "-f", filepath.Join(framework.Root(), "config", "samples", name))
 	}
-	fixture.Eventually(t, soon, "the status reports that there is no device", func() error {
-		for _, c := range s.get(t).Status.Conditions {
+	framework.Eventually(t, soon, "the status reports that there is no device", func() error {
+		for _, c := range s.in(t).CR(s.name).Status.Conditions {
 			if c.Type == v1alpha2.ConditionReady && strings.Contains(c.Message, "Unschedulable") && strings.Contains(c.Message, "1 old pod still serves") {
 				return nil
 			}
 		}
-		return errors.New(conditions(s.get(t)))
+		return errors.New(conditions(s.in(t).CR(s.name)))
 	})
 	s.chats(t, sampleServer, sampleServer, sampleModel)
 	did(t, "config/samples/v1alpha2-devices.yaml is applied unchanged: without a driver of devices the new pod is Unschedulable, and the old one serves")

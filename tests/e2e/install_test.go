@@ -11,15 +11,10 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
-const (
-	operatorNamespace = "llama-stack-k8s-operator-system"
-	operatorName      = "llama-stack-k8s-operator-controller-manager"
-
-	modelServerImage = "localhost/model-server-double:e2e"
-)
+const modelServerImage = "localhost/model-server-double:e2e"
 
 // images are the archives that the node needs.
 type images struct {
@@ -62,7 +57,7 @@ func buildModelServer(ctx context.Context, scratch, archive string) error {
 		{"-C", "hack/cluster", "run", "./cmd/image", "--binary", binary, "--ref", modelServerImage, "--output", archive},
 	} {
 		cmd := exec.CommandContext(ctx, "go", args...)
-		cmd.Dir = fixture.Root()
+		cmd.Dir = framework.Root()
 		cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 		if out, err := cmd.CombinedOutput(); err != nil {
 			return fmt.Errorf("go %s: %w: %s", strings.Join(args, " "), err, out)
@@ -74,11 +69,11 @@ func buildModelServer(ctx context.Context, scratch, archive string) error {
 // installOperator does what a user does: it applies the manifest, and registers the server's image under the names that
 // the samples use.
 func installOperator(ctx context.Context) error {
-	if _, err := cluster.KubectlRun(ctx, "apply", "-f", filepath.Join(fixture.Root(), "dist", "install.yaml")); err != nil {
+	if err := cluster.Install(ctx); err != nil {
 		return err
 	}
 	// The highest log level: the search for secret values is to see all that the operator can print.
-	if _, err := cluster.KubectlRun(ctx, "-n", operatorNamespace, "patch", "deployment", operatorName, "--type=json",
+	if _, err := cluster.KubectlRun(ctx, "-n", framework.OperatorNamespace, "patch", "deployment", framework.OperatorName, "--type=json",
 		"-p", `[{"op":"add","path":"/spec/template/spec/containers/0/args/-","value":"--zap-log-level=127"}]`); err != nil {
 		return err
 	}
@@ -90,6 +85,6 @@ func installOperator(ctx context.Context) error {
 
 // operatorRollsOut waits until all replicas of the operator are as its Deployment has them.
 func operatorRollsOut(ctx context.Context) error {
-	_, err := cluster.KubectlRun(ctx, "-n", operatorNamespace, "rollout", "status", "deployment/"+operatorName, "--timeout=120s")
+	_, err := cluster.KubectlRun(ctx, "-n", framework.OperatorNamespace, "rollout", "status", "deployment/"+framework.OperatorName, "--timeout=120s")
 	return err
 }

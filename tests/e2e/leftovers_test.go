@@ -13,7 +13,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 // goneWithin is how long the kernel may take, on a busy machine, to clear away the network of processes that ended.
@@ -31,7 +31,7 @@ type trace struct {
 }
 
 // traces looks for what belongs to a running cluster.
-func traces(c *fixture.Cluster) (*trace, error) {
+func traces(c *framework.Cluster) (*trace, error) {
 	tr := &trace{dir: c.Dir, processes: map[string]string{}, networks: map[string]bool{}}
 	own, err := os.Readlink("/proc/self/ns/net")
 	if err != nil {
@@ -114,7 +114,7 @@ func belongs(all map[string]process, pid, dir string) bool {
 }
 
 // usersOf lists, without repetitions, as which users those processes of the cluster run whose command line contains the text.
-func usersOf(c *fixture.Cluster, command string) ([]string, error) {
+func usersOf(c *framework.Cluster, command string) ([]string, error) {
 	all, err := processes()
 	if err != nil {
 		return nil, err

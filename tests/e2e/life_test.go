@@ -18,16 +18,16 @@ import (
 	"k8s.io/client-go/metadata"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 // Proves: STAT, R18, R51.
 func statusIsTrue(t *testing.T) {
 	s := sampleStack(t)
 	former := s.pod(t)
-	s.kubectl(t, "exec", former.Name, "--", "sh", "-c", "kill 1")
-	s.waitCondition(t, soon, v1alpha2.ConditionAvailable, metav1.ConditionFalse, v1alpha2.ReasonServerUnavailable)
-	if c := meta.FindStatusCondition(s.get(t).Status.Conditions, v1alpha2.ConditionReady); c.Status == metav1.ConditionTrue {
+	s.in(t).Kubectl("exec", former.Name, "--", "sh", "-c", "kill 1")
+	s.in(t).Within(soon).WaitCondition(s.name, v1alpha2.ConditionAvailable, metav1.ConditionFalse, v1alpha2.ReasonServerUnavailable)
+	if c := meta.FindStatusCondition(s.in(t).CR(s.name).Status.Conditions, v1alpha2.ConditionReady); c.Status == metav1.ConditionTrue {
 		t.Errorf("Ready is %+v although no server is available", c)
 	}
 	did(t, "the server's process was ended: Available is False")
@@ -46,7 +46,7 @@ func distributionAlone(t *testing.T) {
 	s := stack{"e2e-plain", "plain"}
 	namespace(t, s.namespace)
 	before := inventory(t, s.namespace)
-	s.kubectl(t, "apply", "-f", fixture.Root()+"/tests/e2e/testdata/light.yaml")
+	s.in(t).Kubectl("apply", "-f", framework.Root()+"/tests/e2e/testdata/light.yaml")
 	cr := s.waitReady(t)
 	c := meta.FindStatusCondition(cr.Status.Conditions, v1alpha2.ConditionConfigGenerated)
 	if c.Reason != v1alpha2.ReasonImageDefault || cr.Status.ConfigGeneration != nil ||
@@ -80,8 +80,8 @@ func distributionAlone(t *testing.T) {
 	}
 	did(t, "it serves on port 9321 of spec.networking.port")
 
-	s.kubectl(t, "delete", "llsd", s.name)
-	fixture.Eventually(t, soon, "the namespace is as it was before", func() error {
+	s.in(t).Kubectl("delete", "llsd", s.name)
+	framework.Eventually(t, soon, "the namespace is as it was before", func() error {
 		if now := inventory(t, s.namespace); !maps.Equal(now, before) {
 			return fmt.Errorf("%q is there, %q was", slices.Sorted(maps.Keys(now)), slices.Sorted(maps.Keys(before)))
 		}
@@ -106,8 +106,8 @@ func deletingRemovesEverything(t *testing.T) {
 	if len(before) < 6 { // ServiceAccount, ConfigMap, Deployment, ReplicaSet, Pod, Service
 		t.Fatalf("only %q is there", before)
 	}
-	s.kubectl(t, "delete", "-f", samplePath())
-	fixture.Eventually(t, soon, "nothing that belonged to "+s.name+" is left", func() error {
+	s.in(t).Kubectl("delete", "-f", samplePath())
+	framework.Eventually(t, soon, "nothing that belonged to "+s.name+" is left", func() error {
 		if left := made(); len(left) > 0 {
 			return fmt.Errorf("%q is left", left)
 		}
@@ -124,12 +124,12 @@ func deletingRemovesEverything(t *testing.T) {
 func inventory(t *testing.T, namespace string) map[string]string {
 	t.Helper()
 	lists, err := discovery.NewDiscoveryClientForConfigOrDie(admin).ServerPreferredNamespacedResources()
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	lists = discovery.FilteredBy(discovery.SupportsAllVerbs{Verbs: []string{"list"}}, lists)
 	found := map[string]string{}
 	for _, list := range lists {
 		gv, err := schema.ParseGroupVersion(list.GroupVersion)
-		fixture.NoError(t, err)
+		framework.NoError(t, err)
 		for i := range list.APIResources {
 			if list.APIResources[i].Kind == "Event" {
 				continue
@@ -139,7 +139,7 @@ func inventory(t *testing.T, namespace string) map[string]string {
 			if apierrors.IsMethodNotSupported(err) {
 				continue
 			}
-			fixture.NoError(t, err)
+			framework.NoError(t, err)
 			for j := range items.Items {
 				found[list.APIResources[i].Name+"/"+items.Items[j].Name] = metav1.FormatLabelSelector(&metav1.LabelSelector{MatchLabels: items.Items[j].Labels})
 			}

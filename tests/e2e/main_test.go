@@ -19,15 +19,15 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 // What all parts use. TestMain sets it before the first test.
 var (
-	tell    *fixture.Narrator
-	cluster *fixture.Cluster
+	tell    *framework.Progress
+	cluster *framework.Cluster
 	admin   *rest.Config
-	kube    client.Client
+	kube    client.WithWatch
 )
 
 func TestMain(m *testing.M) {
@@ -36,7 +36,7 @@ func TestMain(m *testing.M) {
 
 // run starts the cluster, runs the tests and ends the cluster, whatever happens in between.
 func run(m *testing.M) (code int) {
-	tell = fixture.NewNarrator(os.Stdout)
+	tell = framework.NewProgress(os.Stdout)
 	log.SetLogger(logr.Discard()) // for the plugin's command, which runs in this process
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -81,25 +81,25 @@ func setUp(ctx context.Context) error {
 		return err
 	}
 	defer images.remove()
-	part.Did("the fake model server is built")
-	if cluster, err = fixture.Up(fixture.Node); err != nil {
+	part.Done("the fake model server is built")
+	if cluster, err = framework.StartCluster(framework.Node); err != nil {
 		return err
 	}
-	part.Did("a cluster with a node runs")
+	part.Done("a cluster with a node runs")
 	if err := connect(); err != nil {
 		return err
 	}
 	if err := cluster.Load(images.archives()...); err != nil {
 		return err
 	}
-	part.Did("the images are loaded")
+	part.Done("the images are loaded")
 	if err := installEdgeTypes(ctx); err != nil {
 		return err
 	}
 	if err := installOperator(ctx); err != nil {
 		return err
 	}
-	part.Did("the operator is installed from dist/install.yaml and available")
+	part.Done("the operator is installed from dist/install.yaml and available")
 	return nil
 }
 
@@ -113,7 +113,7 @@ func connect() error {
 		return err
 	}
 	admin.WarningHandler = rest.NoWarnings{} // looking at all kinds means looking at deprecated ones
-	kube, err = client.New(admin, client.Options{Scheme: scheme})
+	kube, err = client.NewWithWatch(admin, client.Options{Scheme: scheme})
 	return err
 }
 
@@ -122,21 +122,21 @@ func tearDown() error {
 	part := tell.Part("", "tear down")
 	before, err := traces(cluster)
 	if err != nil {
-		return errors.Join(err, cluster.Down())
+		return errors.Join(err, cluster.Stop())
 	}
-	if err := cluster.Down(); err != nil {
+	if err := cluster.Stop(); err != nil {
 		return err
 	}
-	part.Did("the cluster is ended")
+	part.Done("the cluster is ended")
 	used, err := rolesAllowAllRequests()
 	if err != nil {
 		return err
 	}
-	part.Did("the roles of the manifest allow all requests of the operator, which used %d of its permissions", used)
+	part.Done("the roles of the manifest allow all requests of the operator, which used %d of its permissions", used)
 	if err := before.gone(); err != nil {
 		return err
 	}
-	part.Did("none of its %d processes, %d network namespaces, links and mounts is left", len(before.processes), len(before.networks))
+	part.Done("none of its %d processes, %d network namespaces, links and mounts is left", len(before.processes), len(before.networks))
 	return nil
 }
 
@@ -145,7 +145,7 @@ func tearDown() error {
 //
 // Proves: L-19.
 func rolesAllowAllRequests() (used int, err error) {
-	roles, err := fixture.ReadRoles()
+	roles, err := framework.ReadRoles()
 	if err != nil {
 		return 0, err
 	}
@@ -154,7 +154,7 @@ func rolesAllowAllRequests() (used int, err error) {
 		return 0, err
 	}
 	roles.Note(requests)
-	if err := roles.Lacking(); err != nil {
+	if err := roles.Missing(); err != nil {
 		return 0, err
 	}
 	return roles.Used(), nil

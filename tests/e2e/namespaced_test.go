@@ -13,7 +13,7 @@ import (
 
 	rbacv1 "k8s.io/api/rbac/v1"
 
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 // namespacedOperatorStays follows docs/namespaced.md in a cluster without another operator: the CRD of this mode converts nothing. It comes
@@ -21,15 +21,15 @@ import (
 //
 // Proves: L-34, L-19 (with a node: pods of the operator and servers).
 func namespacedOperatorStays(t *testing.T) {
-	overlay := filepath.Join(fixture.Root(), "config", "overlays", "namespaced")
-	kubectl := stack{operatorNamespace, ""}.kubectl
-	kubectl(t, "delete", "-f", filepath.Join(fixture.Root(), "dist", "install.yaml"), "--ignore-not-found", "--timeout=120s")
+	overlay := filepath.Join(framework.Root(), "config", "overlays", "namespaced")
+	kubectl := in(t, framework.OperatorNamespace).Kubectl
+	kubectl("delete", "-f", filepath.Join(framework.Root(), "dist", "install.yaml"), "--ignore-not-found", "--timeout=120s")
 	start := time.Now()
-	for _, folder := range []string{"team-a", "team-b", "elsewhere", operatorNamespace} {
+	for _, folder := range []string{"team-a", "team-b", "elsewhere", framework.OperatorNamespace} {
 		namespace(t, folder)
 	}
-	kubectl(t, "apply", "-k", filepath.Join(overlay, "admin"))
-	kubectl(t, "wait", "--for=condition=Established", "crd/llamastackdistributions.llamastack.io", "--timeout=180s")
+	kubectl("apply", "-k", filepath.Join(overlay, "admin"))
+	kubectl("wait", "--for=condition=Established", "crd/llamastackdistributions.llamastack.io", "--timeout=180s")
 	registered = nil // with the namespace went the settings
 	use(t, &pinned)
 	watched := installNamespacedOperator(t, overlay)
@@ -41,12 +41,12 @@ func namespacedOperatorStays(t *testing.T) {
 	for _, s := range append(stacks, foreign) {
 		key := newKey()
 		s.putSecret(t, sampleSecret, key)
-		s.kubectl(t, "apply", "-f", samplePath())
+		s.in(t).Kubectl("apply", "-f", samplePath())
 		if s == stacks[0] {
 			s.startModelServer(t, sampleServer, sampleModel, key)
 		}
 	}
-	kubectl(t, "rollout", "status", "deployment/"+operatorName, "--timeout=120s")
+	kubectl("rollout", "status", "deployment/"+framework.OperatorName, "--timeout=120s")
 	did(t, "an operator with Roles only is installed from the overlay, which watches %q", watched)
 
 	for _, s := range stacks {
@@ -55,20 +55,20 @@ func namespacedOperatorStays(t *testing.T) {
 	stacks[0].chats(t, sampleServer, sampleServer, sampleModel)
 	did(t, "the sample is Ready in both namespaces, and answers a chat completion with the key of the Secret")
 
-	stacks[1].kubectl(t, "delete", "llsd", sampleName, "--timeout=180s")
-	if out := foreign.kubectl(t, "get", "llsd,all,configmaps", "-o", "yaml"); strings.Contains(out, "conditions:") || strings.Contains(out, "kind: Deployment") {
+	stacks[1].in(t).Kubectl("delete", "llsd", sampleName, "--timeout=180s")
+	if out := foreign.in(t).Kubectl("get", "llsd,all,configmaps", "-o", "yaml"); strings.Contains(out, "conditions:") || strings.Contains(out, "kind: Deployment") {
 		t.Errorf("somebody touched the namespace %s:\n%s", foreign.namespace, out)
 	}
 	namespacedOperatorIsBoundInside(t, watched)
-	for _, found := range canaries.In(kubectl(t, "logs", "-l", "control-plane=controller-manager", "--tail=-1")) {
+	for _, found := range canaries.Find(kubectl("logs", "-l", "control-plane=controller-manager", "--tail=-1")) {
 		t.Errorf("the log of the operator contains %s", found)
 	}
-	kubectl(t, "delete", "deployment", operatorName, "--cascade=foreground", "--timeout=180s") // what it still waits for ends, and is in the audit log
+	kubectl("delete", "deployment", framework.OperatorName, "--cascade=foreground", "--timeout=180s") // what it still waits for ends, and is in the audit log
 
 	requests, err := cluster.Requests()
-	fixture.NoError(t, err)
-	requests = slices.DeleteFunc(requests, func(r fixture.Request) bool { return r.Received.Before(start) })
-	strays, inside := fixture.Strays(requests, operatorName, append([]string{operatorNamespace}, watched...)...)
+	framework.NoError(t, err)
+	requests = slices.DeleteFunc(requests, func(r framework.Request) bool { return r.Received.Before(start) })
+	strays, inside := framework.UnexpectedRequests(requests, framework.OperatorName, append([]string{framework.OperatorNamespace}, watched...)...)
 	for _, stray := range strays {
 		t.Error(stray)
 	}
@@ -82,21 +82,21 @@ func namespacedOperatorStays(t *testing.T) {
 // watches, which it returns.
 func installNamespacedOperator(t *testing.T, overlay string) (watched []string) {
 	t.Helper()
-	released := fixture.ReadFile(t, filepath.Join(fixture.Root(), "dist", "install.yaml"))
+	released := framework.ReadFile(t, filepath.Join(framework.Root(), "dist", "install.yaml"))
 	image := regexp.MustCompile(`image: .*\n`).Find(released)
 	manifest, err := cluster.KubectlRun(t.Context(), "kustomize", overlay)
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	flag := regexp.MustCompile(`- --watch-namespaces=(.*)\n`).FindStringSubmatch(manifest)
 	if flag == nil || !strings.Contains(manifest, "image: controller:latest\n") || strings.Contains(manifest, "kind: ClusterRole") {
 		t.Fatalf("the overlay is not as expected:\n%s", manifest)
 	}
 	watched = strings.Split(flag[1], ",")
 	for _, name := range watched {
-		stack{name, ""}.kubectl(t, "apply", "-k", filepath.Join(overlay, "watched"))
+		in(t, name).Kubectl("apply", "-k", filepath.Join(overlay, "watched"))
 	}
 	manifest = strings.ReplaceAll(manifest, "image: controller:latest\n", string(image))
 	manifest = strings.Replace(manifest, flag[0], flag[0]+"        - --zap-log-level=127\n", 1)
-	stack{operatorNamespace, ""}.apply(t, manifest)
+	in(t, framework.OperatorNamespace).Apply(manifest)
 	return watched
 }
 
@@ -105,11 +105,11 @@ func installNamespacedOperator(t *testing.T, overlay string) (watched []string) 
 func namespacedOperatorIsBoundInside(t *testing.T, watched []string) {
 	t.Helper()
 	isOperator := func(s rbacv1.Subject) bool {
-		return s.Name == operatorName && s.Namespace == operatorNamespace || s.Name == "system:serviceaccounts:"+operatorNamespace
+		return s.Name == framework.OperatorName && s.Namespace == framework.OperatorNamespace || s.Name == "system:serviceaccounts:"+framework.OperatorNamespace
 	}
 	var everywhere rbacv1.ClusterRoleBindingList
 	var inside rbacv1.RoleBindingList
-	fixture.NoError(t, errors.Join(kube.List(t.Context(), &everywhere), kube.List(t.Context(), &inside)))
+	framework.NoError(t, errors.Join(kube.List(t.Context(), &everywhere), kube.List(t.Context(), &inside)))
 	for i := range everywhere.Items {
 		if b := &everywhere.Items[i]; slices.ContainsFunc(b.Subjects, isOperator) {
 			t.Errorf("ClusterRoleBinding %s binds the operator to %s", b.Name, b.RoleRef.Name)
@@ -122,7 +122,7 @@ func namespacedOperatorIsBoundInside(t *testing.T, watched []string) {
 			continue
 		}
 		bound[b.Namespace] = true
-		if b.RoleRef.Kind != "Role" || b.Namespace != operatorNamespace && !slices.Contains(watched, b.Namespace) {
+		if b.RoleRef.Kind != "Role" || b.Namespace != framework.OperatorNamespace && !slices.Contains(watched, b.Namespace) {
 			t.Errorf("RoleBinding %s/%s binds the operator to %s %s", b.Namespace, b.Name, b.RoleRef.Kind, b.RoleRef.Name)
 		}
 	}
@@ -134,7 +134,7 @@ func namespacedOperatorIsBoundInside(t *testing.T, watched []string) {
 		"create deployments.apps -n elsewhere", "patch llamastackdistributions.llamastack.io --subresource=status -n elsewhere",
 		"get customresourcedefinitions.apiextensions.k8s.io", "create tokenreviews.authentication.k8s.io", "list namespaces",
 	} {
-		args := append([]string{"auth", "can-i", "--as=system:serviceaccount:" + operatorNamespace + ":" + operatorName}, strings.Fields(question)...)
+		args := append([]string{"auth", "can-i", "--as=system:serviceaccount:" + framework.OperatorNamespace + ":" + framework.OperatorName}, strings.Fields(question)...)
 		if out, err := cluster.KubectlRun(t.Context(), args...); err == nil || !strings.HasSuffix(strings.TrimSpace(out), "no") {
 			t.Errorf("may the operator %s? %s", question, out)
 		}

@@ -19,7 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 const (
@@ -65,14 +65,14 @@ func operatorOutlives(t *testing.T, what string, away time.Duration, cut func(*t
 		if err := fix(ctx); err != nil {
 			return err
 		}
-		return fixture.Poll(ctx, recovery, func() error { // what comes next needs it, after a failure too
+		return framework.Poll(ctx, recovery, func() error { // what comes next needs it, after a failure too
 			ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 			defer cancel()
 			_, err := cluster.KubectlRun(ctx, "get", "--raw", "/readyz")
 			return err
 		})
 	})
-	fixture.Consistently(t, away, "the server answers", func() error {
+	framework.Consistently(t, away, "the server answers", func() error {
 		status, _, err := tryCall(t, http.MethodGet, url, nil)
 		if err != nil || status != http.StatusOK {
 			return fmt.Errorf("status %d: %w", status, err)
@@ -84,7 +84,7 @@ func operatorOutlives(t *testing.T, what string, away time.Duration, cut func(*t
 		t.FailNow()
 	}
 	value := ""
-	fixture.Eventually(t, recovery, "the API server takes an edit", func() error {
+	framework.Eventually(t, recovery, "the API server takes an edit", func() error {
 		ctx, cancel := context.WithTimeout(t.Context(), requestTimeout)
 		defer cancel()
 		cr := &v1alpha2.LlamaStackDistribution{}
@@ -94,7 +94,7 @@ func operatorOutlives(t *testing.T, what string, away time.Duration, cut func(*t
 		return kube.Patch(ctx, cr, client.RawPatch(types.MergePatchType, []byte(patch)))
 	})
 	stored := time.Now()
-	fixture.Eventually(t, editBound, "the edit takes effect", func() error {
+	framework.Eventually(t, editBound, "the edit takes effect", func() error {
 		ctx, cancel := context.WithTimeout(t.Context(), requestTimeout)
 		defer cancel()
 		d := &appsv1.Deployment{}
@@ -119,9 +119,7 @@ func operatorOutlives(t *testing.T, what string, away time.Duration, cut func(*t
 func operatorContainers(t *testing.T) string {
 	t.Helper()
 	var pods corev1.PodList
-	if err := kube.List(t.Context(), &pods, client.InNamespace(operatorNamespace), client.MatchingLabels{"control-plane": "controller-manager"}); err != nil {
-		t.Fatal(err)
-	}
+	framework.NoError(t, kube.List(t.Context(), &pods, client.InNamespace(framework.OperatorNamespace), client.MatchingLabels{"control-plane": "controller-manager"}))
 	var all []string
 	for i := range pods.Items {
 		for j := range pods.Items[i].Status.ContainerStatuses {
@@ -135,14 +133,14 @@ func operatorContainers(t *testing.T) string {
 func apiServerHangs(t *testing.T) (fix func(context.Context) error) {
 	t.Helper()
 	server := findNodeProcess(t, "kube-apiserver")
-	fixture.NoError(t, server.signal(syscall.SIGSTOP))
+	framework.NoError(t, server.signal(syscall.SIGSTOP))
 	return func(context.Context) error { return server.signal(syscall.SIGCONT) }
 }
 
 func apiServerIsKilled(t *testing.T) (fix func(context.Context) error) {
 	t.Helper()
 	server := findNodeProcess(t, "kube-apiserver")
-	fixture.NoError(t, server.kill(t.Context()))
+	framework.NoError(t, server.kill(t.Context()))
 	return func(context.Context) error { return startOnNode(server.name, server.command) }
 }
 
@@ -150,9 +148,7 @@ func apiServerIsKilled(t *testing.T) (fix func(context.Context) error) {
 func networkIsCut(t *testing.T) (fix func(context.Context) error) {
 	t.Helper()
 	var pods corev1.PodList
-	if err := kube.List(t.Context(), &pods, client.InNamespace(operatorNamespace), client.MatchingLabels{"control-plane": "controller-manager"}); err != nil {
-		t.Fatal(err)
-	}
+	framework.NoError(t, kube.List(t.Context(), &pods, client.InNamespace(framework.OperatorNamespace), client.MatchingLabels{"control-plane": "controller-manager"}))
 	var addresses []string
 	for i := range pods.Items {
 		addresses = append(addresses, pods.Items[i].Status.PodIP)
@@ -162,11 +158,9 @@ func networkIsCut(t *testing.T) (fix func(context.Context) error) {
 	if len(addresses) < 2 || !found {
 		t.Fatalf("the operator's pods have the addresses %s, and the API server is %s", set, admin.Host)
 	}
-	if err := runOnNode(t.Context(), "nft", `table inet cut {
+	framework.NoError(t, runOnNode(t.Context(), "nft", `table inet cut {
 		chain to { type filter hook input priority 0; ip saddr `+set+` tcp dport `+port+` drop; }
 		chain from { type filter hook output priority 0; ip daddr `+set+` tcp sport `+port+` drop; ip daddr `+set+` tcp dport 9443 drop; }
-	}`); err != nil {
-		t.Fatal(err)
-	}
+	}`))
 	return func(ctx context.Context) error { return runOnNode(ctx, "nft", "delete", "table", "inet", "cut") }
 }

@@ -15,7 +15,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 // nodeProcess is a process of the node, and what started it.
@@ -29,7 +29,7 @@ type nodeProcess struct {
 func findNodeProcess(t *testing.T, name string) nodeProcess {
 	t.Helper()
 	found, err := searchNodeProcess(name)
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	return found
 }
 
@@ -75,7 +75,7 @@ func (p nodeProcess) kill(ctx context.Context) error {
 	if err := p.signal(syscall.SIGKILL); err != nil {
 		return err
 	}
-	return fixture.Poll(ctx, soon, func() error {
+	return framework.Poll(ctx, soon, func() error {
 		if stat, err := os.ReadFile("/proc/" + strconv.Itoa(p.pid) + "/stat"); err == nil && !strings.Contains(string(stat), ") Z ") {
 			return fmt.Errorf("%s runs", p.name)
 		}

@@ -5,7 +5,6 @@ package e2e
 import (
 	"crypto/tls"
 	"fmt"
-	"io"
 	"maps"
 	"net/http"
 	"slices"
@@ -20,7 +19,7 @@ import (
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 const (
@@ -29,22 +28,16 @@ const (
 	queueDepth     = "workqueue_depth"
 	requestsTotal  = "rest_client_requests_total"
 	leaderStatus   = "leader_election_master_status"
-
-	operatorLease = "54e06e98.llamastack.io"
 )
 
 // operatorPod is the pod of the operator that leads; nil while none does.
 func operatorPod(t *testing.T) *corev1.Pod {
 	t.Helper()
 	var lease coordinationv1.Lease
-	if err := kube.Get(t.Context(), client.ObjectKey{Namespace: operatorNamespace, Name: operatorLease}, &lease); err != nil {
-		t.Fatal(err)
-	}
+	framework.NoError(t, kube.Get(t.Context(), client.ObjectKey{Namespace: framework.OperatorNamespace, Name: framework.OperatorLease}, &lease))
 	var pods corev1.PodList
-	err := kube.List(t.Context(), &pods, client.InNamespace(operatorNamespace), client.MatchingLabels{"control-plane": "controller-manager"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	err := kube.List(t.Context(), &pods, client.InNamespace(framework.OperatorNamespace), client.MatchingLabels{"control-plane": "controller-manager"})
+	framework.NoError(t, err)
 	for i := range pods.Items {
 		if strings.HasPrefix(ptr.Deref(lease.Spec.HolderIdentity, ""), pods.Items[i].Name+"_") {
 			return &pods.Items[i]
@@ -65,21 +58,21 @@ var metricsToken string
 
 func newMetricsToken(t *testing.T) string {
 	t.Helper()
-	kubectl := stack{namespace: operatorNamespace}.kubectl
+	kubectl := in(t, framework.OperatorNamespace).Kubectl
 	const reader = "e2e-metrics"
 	for _, args := range [][]string{
 		{"create", "serviceaccount", reader},
-		{"create", "clusterrolebinding", reader, "--clusterrole=llama-stack-k8s-operator-metrics-reader", "--serviceaccount=" + operatorNamespace + ":" + reader},
+		{"create", "clusterrolebinding", reader, "--clusterrole=llama-stack-k8s-operator-metrics-reader", "--serviceaccount=" + framework.OperatorNamespace + ":" + reader},
 	} {
 		kubectlApplied(t, args...)
 	}
-	return strings.TrimSpace(kubectl(t, "create", "token", reader))
+	return strings.TrimSpace(kubectl("create", "token", reader))
 }
 
 // kubectlApplied creates what need not be new.
 func kubectlApplied(t *testing.T, args ...string) {
 	t.Helper()
-	out, err := cluster.KubectlRun(t.Context(), append(args, "-n", operatorNamespace)...)
+	out, err := cluster.KubectlRun(t.Context(), append(args, "-n", framework.OperatorNamespace)...)
 	if err != nil && !strings.Contains(out, "already exists") {
 		t.Fatalf("%v: %s", err, out)
 	}
@@ -95,19 +88,10 @@ func operatorMetricsText(t *testing.T) string {
 	if pod == nil {
 		t.Fatal("no replica of the operator leads")
 	}
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://"+pod.Status.PodIP+":8443/metrics", http.NoBody)
-	if err != nil {
-		t.Fatal(err)
-	}
-	request.Header.Set("Authorization", "Bearer "+metricsToken)
-	answer, err := metricsWeb.Do(request)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = answer.Body.Close() }()
-	text, err := io.ReadAll(answer.Body)
-	if err != nil || answer.StatusCode != http.StatusOK {
-		t.Fatalf("the operator's metrics endpoint answers %d, %v: %s", answer.StatusCode, err, text)
+	url := "https://" + pod.Status.PodIP + ":8443/metrics"
+	status, text, err := framework.Send(t.Context(), metricsWeb, http.MethodGet, url, "", "Authorization", "Bearer "+metricsToken)
+	if err != nil || status != http.StatusOK {
+		t.Fatalf("the operator's metrics endpoint answers %d, %v: %s", status, err, text)
 	}
 	return string(text)
 }
@@ -142,7 +126,7 @@ func sum(samples map[string]float64) (total float64) {
 // waitPasses waits until the operator has made so many passes since its start, and has nothing more to do.
 func waitPasses(t *testing.T, want float64) {
 	t.Helper()
-	fixture.Eventually(t, soon, "the operator has made its passes", func() error {
+	framework.Eventually(t, soon, "the operator has made its passes", func() error {
 		passes, busy := sum(operatorMetrics(t, reconcileTotal)), sum(operatorMetrics(t, activeWorkers))
 		if waiting := sum(operatorMetrics(t, queueDepth)); passes < want || busy > 0 || waiting > 0 {
 			return fmt.Errorf("%g of %g passes made, %g under way, %g waiting", passes, want, busy, waiting)
@@ -161,13 +145,11 @@ func operatorRunsWithoutPrivileges(t *testing.T) {
 		user           string
 		token          bool
 	}{
-		{operatorPod(t), operatorName, "/manager --leader-elect", "65532", true},
+		{operatorPod(t), framework.OperatorName, "/manager --leader-elect", "65532", true},
 		{s.pod(t), s.name + "-sa", "llama stack run", "1001", false},
 	} {
 		var ns corev1.Namespace
-		if err := kube.Get(t.Context(), client.ObjectKey{Name: c.pod.Namespace}, &ns); err != nil {
-			t.Fatal(err)
-		}
+		framework.NoError(t, kube.Get(t.Context(), client.ObjectKey{Name: c.pod.Namespace}, &ns))
 		if got := ns.Labels["pod-security.kubernetes.io/enforce"]; got != "restricted" {
 			t.Errorf("namespace %s enforces the Pod Security Standard %q", ns.Name, got)
 		}
@@ -195,12 +177,12 @@ func idleOperatorAsksNothing(t *testing.T) {
 	s.settled(t)
 	metricsToken = newMetricsToken(t) // which the operator asks about now, and not again in the next minute
 	waitPasses(t, 1)
-	if diff := cmp.Diff(map[string]float64{`{name="` + operatorLease + `"}`: 1}, operatorMetrics(t, leaderStatus)); diff != "" {
+	if diff := cmp.Diff(map[string]float64{`{name="` + framework.OperatorLease + `"}`: 1}, operatorMetrics(t, leaderStatus)); diff != "" {
 		t.Errorf("the lease that the leader holds, in its metrics (-want +got):\n%s", diff)
 	}
 	before, passes := apiRequests(t), sum(operatorMetrics(t, reconcileTotal))
 	renewals := before[http.MethodPut]
-	fixture.Consistently(t, idle, "the operator is idle", func() error {
+	framework.Consistently(t, idle, "the operator is idle", func() error {
 		now := apiRequests(t)
 		renewals = now[http.MethodPut]
 		now[http.MethodPut] = before[http.MethodPut]
@@ -222,7 +204,7 @@ func editTakesFewReconciles(t *testing.T) {
 	s.settled(t)
 	waitPasses(t, 1)
 	before, began := sum(operatorMetrics(t, reconcileTotal)), time.Now()
-	s.kubectl(t, "patch", "llsd", s.name, "--type=merge", "-p",
+	s.in(t).Kubectl("patch", "llsd", s.name, "--type=merge", "-p",
 		fmt.Sprintf(`{"spec": {"workload": {"overrides": {"env": [{"name": "EDITED", "value": "%d"}]}}}}`, began.Unix()))
 	s.waitTaken(t)
 	s.waitReady(t)
@@ -230,12 +212,10 @@ func editTakesFewReconciles(t *testing.T) {
 	waitPasses(t, before+1)
 	passes := sum(operatorMetrics(t, reconcileTotal)) - before
 	requests, err := cluster.Requests()
-	if err != nil {
-		t.Fatal(err)
-	}
+	framework.NoError(t, err)
 	reads := 0
 	for _, r := range requests {
-		if r.Received.After(began) && r.Resource == "secrets" && r.Verb == "get" && r.Namespace == s.namespace && strings.Contains(r.User, operatorName) {
+		if r.Received.After(began) && r.Resource == "secrets" && r.Verb == "get" && r.Namespace == s.namespace && strings.Contains(r.User, framework.OperatorName) {
 			reads++
 		}
 	}

@@ -19,7 +19,7 @@ import (
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 // Proves: FR-012, FR-064, FR-066, US-6.1, R45, R72, R77 (on a node: the pod of the sample is as the sample says, its process has the variables of the ConfigMap, and
@@ -29,14 +29,14 @@ func podIsAsTheSampleSays(t *testing.T) {
 	variables := &corev1.ConfigMap{
 		ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: "server-settings"}, Data: map[string]string{"EXAMPLE_VARIABLE": "of-the-sample"},
 	}
-	fixture.NoError(t, client.IgnoreAlreadyExists(kube.Create(t.Context(), variables)))
+	framework.NoError(t, client.IgnoreAlreadyExists(kube.Create(t.Context(), variables)))
 	for _, class := range []client.Object{
 		&schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: "models"}, Value: 1000},
 		&nodev1.RuntimeClass{ObjectMeta: metav1.ObjectMeta{Name: "models"}, Handler: "runc"},
 	} {
-		fixture.NoError(t, client.IgnoreAlreadyExists(kube.Create(t.Context(), class)))
+		framework.NoError(t, client.IgnoreAlreadyExists(kube.Create(t.Context(), class)))
 	}
-	s.kubectl(t, "apply", "-f", filepath.Join(fixture.Root(), "config", "samples", "v1alpha2-scheduling.yaml"))
+	s.in(t).Kubectl("apply", "-f", filepath.Join(framework.Root(), "config", "samples", "v1alpha2-scheduling.yaml"))
 	s.waitReady(t)
 	s.chats(t, sampleServer, sampleServer, sampleModel)
 
@@ -56,7 +56,7 @@ func podIsAsTheSampleSays(t *testing.T) {
 		t.Errorf("resources %+v, want the requests of the sample and no limits", r)
 	}
 	budget := &policyv1.PodDisruptionBudget{}
-	fixture.NoError(t, kube.Get(t.Context(), client.ObjectKey{Namespace: s.namespace, Name: s.name + "-pdb"}, budget))
+	framework.NoError(t, kube.Get(t.Context(), client.ObjectKey{Namespace: s.namespace, Name: s.name + "-pdb"}, budget))
 	if got := budget.Spec.MaxUnavailable; got == nil || got.IntValue() != 1 {
 		t.Errorf("the budget is %+v", budget.Spec)
 	}
@@ -65,12 +65,12 @@ func podIsAsTheSampleSays(t *testing.T) {
 	}
 	did(t, "config/samples/v1alpha2-scheduling.yaml is applied unchanged: a chat completion, and the pod and its process are as it says")
 
-	s.kubectl(t, "apply", "-f", filepath.Join(fixture.Root(), "config", "samples", "v1alpha2-autoscaling.yaml"))
+	s.in(t).Kubectl("apply", "-f", filepath.Join(framework.Root(), "config", "samples", "v1alpha2-autoscaling.yaml"))
 	s.waitReady(t)
 	s.chats(t, sampleServer, sampleServer, sampleModel)
 	scaler, ingress := &autoscalingv2.HorizontalPodAutoscaler{}, &networkingv1.Ingress{}
 	for name, o := range map[string]client.Object{s.name + "-hpa": scaler, s.name + "-ingress": ingress} {
-		fixture.NoError(t, kube.Get(t.Context(), client.ObjectKey{Namespace: s.namespace, Name: name}, o))
+		framework.NoError(t, kube.Get(t.Context(), client.ObjectKey{Namespace: s.namespace, Name: name}, o))
 	}
 	if got := scaler.Spec; got.MaxReplicas != 3 || *got.MinReplicas != 1 || *got.Metrics[0].Resource.Target.AverageUtilization != 75 {
 		t.Errorf("the autoscaler is %+v", got)
@@ -86,7 +86,7 @@ func podIsAsTheSampleSays(t *testing.T) {
 // ownConfigurationRuns runs the real server with a configuration of the user's own, and a variable from a Secret.
 func ownConfigurationRuns(t *testing.T, s stack) {
 	t.Helper()
-	s.kubectl(t, "apply", "-f", filepath.Join(fixture.Root(), "config", "samples", "override-config.yaml"))
+	s.in(t).Kubectl("apply", "-f", filepath.Join(framework.Root(), "config", "samples", "override-config.yaml"))
 	s.waitReady(t)
 	s.chats(t, sampleServer, sampleServer, sampleModel)
 	providers := s.providers(t)
@@ -100,7 +100,7 @@ func ownConfigurationRuns(t *testing.T, s stack) {
 func serverHasVariable(t *testing.T, variable string) bool {
 	t.Helper()
 	all, err := processes()
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	for pid, p := range all {
 		if !strings.Contains(p.command, "llama stack run") || !belongs(all, pid, cluster.Dir) {
 			continue

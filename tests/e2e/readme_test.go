@@ -5,47 +5,42 @@ package e2e
 import (
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/yaml"
 
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 // commandsOfCI are the commands of the README that .ci/run runs by itself: they start clusters of their own.
 var commandsOfCI = []string{"make demo", "make demo-down", "make test"}
-
-var block = regexp.MustCompile("(?s)\n```(sh|yaml)\n(.*?\n)```\n")
 
 // readmeCommandsWork runs the commands of the README, in order, as someone who follows it: from the installation to the
 // removal. It comes after all parts that need the operator, because it leaves none behind.
 //
 // Proves: FR-075, NFR-004 (what the documentation says can be done), L-19 (installing and removing leaves nothing stuck).
 func readmeCommandsWork(t *testing.T) {
-	readme := fixture.ReadFile(t, filepath.Join(fixture.Root(), "README.md"))
-	ci := fixture.ReadFile(t, filepath.Join(fixture.Root(), ".ci", "run"))
+	ci := framework.ReadFile(t, filepath.Join(framework.Root(), ".ci", "run"))
 	token := newKey()
 	stack{"default", sampleName}.startModelServer(t, sampleServer, sampleModel, token)
 
+	reader := &framework.Follower{T: t, Dir: framework.Root(), Env: append(os.Environ(),
+		"KUBECONFIG="+cluster.Kubeconfig, "PATH="+filepath.Dir(cluster.Kubectl)+":"+os.Getenv("PATH"), "VLLM_API_TOKEN="+token)}
 	ran := 0
-	for _, m := range block.FindAllStringSubmatch(string(readme), -1) {
-		kind, text := m[1], m[2]
-		switch {
-		case kind == "yaml":
+	for _, b := range framework.CodeBlocks(t, filepath.Join(framework.Root(), "README.md")) {
+		switch text := b.Text; {
+		case b.Info == "yaml":
 			readmeShowsTheSample(t, text)
+		case b.Info != "sh":
 		case isCommandOfCI(text):
 			if !strings.Contains(string(ci), strings.TrimSpace(text)) {
 				t.Errorf("README: nothing runs %q", strings.TrimSpace(text))
 			}
 		default:
-			out := runAsReader(t, text, token)
-			readerSees(t, text, out)
+			readerSees(t, text, reader.Run(text))
 			ran++
 		}
 	}
@@ -54,7 +49,7 @@ func readmeCommandsWork(t *testing.T) {
 	}
 	did(t, "%d blocks of commands do what they say", ran)
 
-	fixture.Eventually(t, soon, "nothing of the operator is left", func() error {
+	framework.Eventually(t, soon, "nothing of the operator is left", func() error {
 		out, err := cluster.KubectlRun(t.Context(), "get", "crd,clusterrole,clusterrolebinding,namespace", "-o", "name")
 		if err != nil {
 			return err
@@ -78,21 +73,6 @@ func isCommandOfCI(text string) bool {
 	return false
 }
 
-// runAsReader runs a block of commands in the checkout, with kubectl and the cluster of a reader.
-func runAsReader(t *testing.T, commands, token string) string {
-	t.Helper()
-	cmd := exec.CommandContext(t.Context(), "bash", "-euo", "pipefail", "-c", commands)
-	cmd.Dir = fixture.Root()
-	cmd.WaitDelay = 10 * time.Second
-	cmd.Env = append(os.Environ(),
-		"KUBECONFIG="+cluster.Kubeconfig, "PATH="+filepath.Dir(cluster.Kubectl)+":"+os.Getenv("PATH"), "VLLM_API_TOKEN="+token)
-	out, err := cmd.CombinedOutput()
-	if err != nil {
-		t.Fatalf("README: %v\n%s\nprints:\n%s", err, commands, out)
-	}
-	return string(out)
-}
-
 // readerSees checks the output of the commands whose output matters to a reader.
 func readerSees(t *testing.T, commands, out string) {
 	t.Helper()
@@ -113,10 +93,10 @@ func readerSees(t *testing.T, commands, out string) {
 // readmeShowsTheSample checks that the resource in the README is the sample, but for the resources of the container.
 func readmeShowsTheSample(t *testing.T, text string) {
 	t.Helper()
-	sample := fixture.ReadFile(t, samplePath())
+	sample := framework.ReadFile(t, samplePath())
 	var shown, shipped map[string]any
 	for raw, into := range map[string]*map[string]any{text: &shown, string(sample): &shipped} {
-		fixture.NoError(t, yaml.Unmarshal([]byte(raw), into))
+		framework.NoError(t, yaml.Unmarshal([]byte(raw), into))
 	}
 	delete(shipped["spec"].(map[string]any), "workload")
 	if diff := cmp.Diff(shipped, shown); diff != "" {

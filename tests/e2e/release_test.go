@@ -22,13 +22,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 // release is a release of the server, in an image that was made of its package.
@@ -80,7 +79,7 @@ func register(ctx context.Context, r *release) error {
 	}
 	entries := map[string]settings.Registration{}
 	for name, of := range map[string]*release{"light": &pinned, "starter": r} {
-		base, err := os.ReadFile(filepath.Join(fixture.Root(), of.base))
+		base, err := os.ReadFile(filepath.Join(framework.Root(), of.base))
 		if err != nil {
 			return err
 		}
@@ -91,7 +90,7 @@ func register(ctx context.Context, r *release) error {
 		return err
 	}
 	cm := &corev1.ConfigMap{
-		ObjectMeta: metav1.ObjectMeta{Namespace: operatorNamespace, Name: settings.ConfigMapName},
+		ObjectMeta: metav1.ObjectMeta{Namespace: framework.OperatorNamespace, Name: settings.ConfigMapName},
 		Data:       map[string]string{settings.KeyDistributions: string(listed), settings.KeyEdge: edgeSetting, settings.KeyRegistries: "plainHTTP: [" + cluster.Registry + "]"},
 	}
 	if registered == nil {
@@ -108,14 +107,14 @@ func register(ctx context.Context, r *release) error {
 // use makes the samples run with the release.
 func use(t *testing.T, r *release) {
 	t.Helper()
-	fixture.NoError(t, register(t.Context(), r))
+	framework.NoError(t, register(t.Context(), r))
 }
 
 // waitTaken waits until the operator has taken the release that is registered for the stack.
 func (s stack) waitTaken(t *testing.T) {
 	t.Helper()
-	fixture.Eventually(t, soon, s.name+" is resolved to "+registered.ref, func() error {
-		if d := s.get(t).Status.ResolvedDistribution; d == nil || d.Image != registered.ref {
+	framework.Eventually(t, soon, s.name+" is resolved to "+registered.ref, func() error {
+		if d := s.in(t).CR(s.name).Status.ResolvedDistribution; d == nil || d.Image != registered.ref {
 			return fmt.Errorf("resolved to %+v", d)
 		}
 		return nil
@@ -131,14 +130,16 @@ type inPlace struct {
 	dataDir             string
 }
 
+func (now inPlace) keeps(before inPlace) bool {
+	return now.deployment == before.deployment && now.service == before.service && now.clusterIP == before.clusterIP && now.selector == before.selector &&
+		now.volumes.IsSuperset(before.volumes) && now.dataDir == before.dataDir
+}
+
 func (s stack) inPlace(t *testing.T) inPlace {
 	t.Helper()
 	var d appsv1.Deployment
 	var service corev1.Service
-	if err := errors.Join(kube.Get(t.Context(), s.key(), &d),
-		kube.Get(t.Context(), client.ObjectKey{Namespace: s.namespace, Name: s.name + "-service"}, &service)); err != nil {
-		t.Fatal(err)
-	}
+	framework.NoError(t, errors.Join(s.in(t).Get(&d, s.name), s.in(t).Get(&service, s.name+"-service")))
 	kept := inPlace{
 		deployment: d.UID, service: service.UID, clusterIP: service.Spec.ClusterIP,
 		selector: metav1.FormatLabelSelector(d.Spec.Selector), volumes: sets.New[string](),
@@ -161,8 +162,8 @@ func (s stack) waitServer(t *testing.T, version string) *v1alpha2.LlamaStackDist
 	t.Helper()
 	s.waitReady(t)
 	var cr *v1alpha2.LlamaStackDistribution
-	fixture.Eventually(t, time.Minute, s.name+" tells the version of its server", func() error {
-		cr = s.get(t)
+	framework.Eventually(t, time.Minute, s.name+" tells the version of its server", func() error {
+		cr = s.in(t).CR(s.name)
 		if got := cr.Status.Version.LlamaStackServerVersion; got != version {
 			return fmt.Errorf("version %s, want %s", got, version)
 		}
@@ -177,16 +178,15 @@ func (s stack) waitServer(t *testing.T, version string) *v1alpha2.LlamaStackDist
 // Proves: R14, R16, R21, R26, R47, US-3.1.
 func newerReleaseTakesOver(t *testing.T) {
 	s := sampleStack(t)
-	before, generation := s.inPlace(t), s.get(t).Generation
+	before, generation := s.inPlace(t), s.in(t).CR(s.name).Generation
 	for _, to := range []*release{&newest, &pinned} {
-		revision := s.revision(t)
+		revision := s.in(t).Revision(s.name)
 		use(t, to)
 		s.waitTaken(t)
 		cr := s.waitServer(t, to.version)
 		checkOneRollout(t, s, revision)
 		now := s.inPlace(t)
-		if now.deployment != before.deployment || now.service != before.service || now.clusterIP != before.clusterIP || now.selector != before.selector ||
-			!now.volumes.IsSuperset(before.volumes) || now.dataDir != before.dataDir || cr.Generation != generation {
+		if !now.keeps(before) || cr.Generation != generation {
 			t.Errorf("the stack is %+v of generation %d now, and was %+v of generation %d", now, cr.Generation, before, generation)
 		}
 		if cr.Status.ResolvedDistribution.ServerLine != to.line {
@@ -202,10 +202,7 @@ func newerReleaseTakesOver(t *testing.T) {
 // Proves: R14, R21, R27, R47, US-3.1.
 func imageOfTheResourceChanges(t *testing.T) {
 	s := stack{"e2e-image", "my-stack"}
-	namespace(t, s.namespace)
-	key := newKey()
-	s.startModelServer(t, sampleServer, sampleModel, key)
-	s.putSecret(t, sampleSecret, key)
+	s.prepare(t, sampleModel)
 	resource := load(t, "config", "samples", "v1alpha2-storage.yaml")
 
 	s.edit(t, resource, map[string]any{"image": pinned.ref}, "distribution")
@@ -213,15 +210,14 @@ func imageOfTheResourceChanges(t *testing.T) {
 	s.waitCompletions(t, 0)
 	s.chats(t, sampleServer, sampleServer, sampleModel)
 	s.waitCompletions(t, 1)
-	before, revision, claim := s.inPlace(t), s.revision(t), s.claim(t)
+	before, revision, claim := s.inPlace(t), s.in(t).Revision(s.name), s.claim(t)
 	did(t, "a resource that names the image of %s is Ready, with its data on the PVC of config/samples/v1alpha2-storage.yaml", pinned.version)
 
 	asked := startTraffic(t, s.url(t))
 	s.edit(t, resource, map[string]any{"image": newest.ref}, "distribution")
 	cr := s.waitServer(t, newest.version)
 	checkOneRollout(t, s, revision)
-	if now := s.inPlace(t); now.deployment != before.deployment || now.service != before.service || now.clusterIP != before.clusterIP ||
-		now.selector != before.selector || !now.volumes.IsSuperset(before.volumes) || now.dataDir != before.dataDir || s.claim(t) != claim {
+	if now := s.inPlace(t); !now.keeps(before) || s.claim(t) != claim {
 		t.Errorf("the stack is %+v now, and was %+v; its PVC %s was %s", now, before, s.claim(t), claim)
 	}
 	if cr.Status.ResolvedDistribution.ServerLine != newest.line {
@@ -234,15 +230,14 @@ func imageOfTheResourceChanges(t *testing.T) {
 		t.Errorf("the time without a server was not measured: %s", o)
 	}
 	did(t, "it names that of %s now: one rollout in place, the same PVC, the completion from before is there, and a new one goes through; %s", newest.version, o)
-	s.kubectl(t, "delete", "llsd", s.name)
+	s.in(t).Kubectl("delete", "llsd", s.name)
 }
 
-// waitCompletions waits until the server answers through its Service and reports so many stored completions, which chats made: it stores
-// one after it has answered. Someone has to ask before the first one: the server makes its tables when they are first used, and for
-// ever not when a second use comes while it makes them.
+// waitCompletions waits until the server reports so many stored completions. Call it before the first chat: the server creates its tables on
+// first use, and never if two uses come at once.
 func (s stack) waitCompletions(t *testing.T, want int) {
 	t.Helper()
-	fixture.Eventually(t, soon, fmt.Sprintf("the server of %s tells of %d completions", s.name, want), func() error {
+	framework.Eventually(t, soon, fmt.Sprintf("the server of %s tells of %d completions", s.name, want), func() error {
 		var stored struct{ Data []json.RawMessage }
 		status, answer, err := tryCall(t, http.MethodGet, s.url(t)+"/v1/chat/completions", nil)
 		if err != nil {
@@ -259,6 +254,6 @@ func (s stack) waitCompletions(t *testing.T, want int) {
 func (s stack) claim(t *testing.T) types.UID {
 	t.Helper()
 	var claim corev1.PersistentVolumeClaim
-	fixture.NoError(t, kube.Get(t.Context(), client.ObjectKey{Namespace: s.namespace, Name: s.name + "-pvc"}, &claim))
+	framework.NoError(t, s.in(t).Get(&claim, s.name+"-pvc"))
 	return claim.UID
 }

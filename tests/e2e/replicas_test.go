@@ -19,11 +19,10 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/backend/modelserverdouble"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 const replicas = 3
@@ -33,19 +32,12 @@ const replicas = 3
 // is evicted, as "kubectl drain" does, loses no request, and the PodDisruptionBudget lets no second one go before the first is replaced).
 func replicasShareOneState(t *testing.T) {
 	s := stack{"e2e-replicas", sampleName}
-	namespace(t, s.namespace)
-	key := newKey()
-	s.startModelServer(t, sampleServer, sampleModel+","+embeddingModel, key)
-	s.putSecret(t, sampleSecret, key)
-	database := fixture.StartPostgresWithVectors(t, cluster.HostAddress)
+	s.prepare(t, sampleModel+","+embeddingModel)
+	database := framework.StartPostgresWithVectors(t, cluster.HostAddress)
 	password := newKey()
 	database.Account(t, "stack", password, "stack")
 	database.Query(t, "\\connect stack\nCREATE EXTENSION vector;")
-	secret := &corev1.Secret{
-		ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: "pg-creds"},
-		StringData: map[string]string{"dsn": database.DSN("stack", password, "stack", "sslmode=disable"), "password": password},
-	}
-	fixture.NoError(t, client.IgnoreAlreadyExists(kube.Create(t.Context(), secret)))
+	s.in(t).CreateSecret("pg-creds", map[string]string{"dsn": database.DSN("stack", password, "stack", "sslmode=disable"), "password": password})
 	did(t, "a PostgreSQL with the extension pgvector runs")
 
 	resource := load(t, "config", "samples", "v1alpha2-simple.yaml")
@@ -53,13 +45,13 @@ func replicasShareOneState(t *testing.T) {
 
 	shared := load(t, "config", "samples", "v1alpha2-one-postgres.yaml")
 	state, _, _ := unstructured.NestedMap(shared.Object, "spec", "storage")
-	fixture.NoError(t, unstructured.SetNestedMap(resource.Object, state, "spec", "storage"))
+	framework.NoError(t, unstructured.SetNestedMap(resource.Object, state, "spec", "storage"))
 	withVectors(t, resource, database)
 	s.edit(t, resource, int64(replicas), "workload", "replicas")
 	s.waitReplicas(t, replicas)
 	did(t, "three replicas with the storage of config/samples/v1alpha2-one-postgres.yaml are Ready")
 
-	pods := s.pods(t)
+	pods := s.in(t).Pods(s.name)
 	for writer := range pods {
 		sharesState(t, pods, writer)
 		sharesEntries(t, pods, writer)
@@ -68,7 +60,7 @@ func replicasShareOneState(t *testing.T) {
 	did(t, "a completion, a conversation, a prompt and an entry of a vector store that are made through each pod are read through the others")
 
 	asked := startTraffic(t, s.url(t))
-	fixture.NoError(t, evict(t, &pods[0]))
+	framework.NoError(t, evict(t, &pods[0]))
 	if err := evict(t, &pods[1]); !apierrors.IsTooManyRequests(err) {
 		t.Errorf("while the first pod is not replaced, the eviction of a second one is answered with: %v", err)
 	}
@@ -78,7 +70,7 @@ func replicasShareOneState(t *testing.T) {
 		t.Errorf("while a pod was evicted: %s; the first: %v", o, o.first)
 	}
 	did(t, "one pod is evicted and replaced, and the PodDisruptionBudget refused to let a second one go: %s", o)
-	s.kubectl(t, "delete", "llsd", s.name)
+	s.in(t).Kubectl("delete", "llsd", s.name)
 }
 
 // scalesUp goes from one replica to two, which keep their state in files of their own.
@@ -86,26 +78,26 @@ func scalesUp(t *testing.T, s stack, resource *unstructured.Unstructured) {
 	t.Helper()
 	s.edit(t, resource, int64(1), "workload", "replicas")
 	s.waitReplicas(t, 1)
-	first, revision := s.pod(t), s.revision(t)
+	first, revision := s.pod(t), s.in(t).Revision(s.name)
 	s.edit(t, resource, int64(2), "workload", "replicas")
 	s.waitReplicas(t, 2)
-	pods := s.pods(t)
+	pods := s.in(t).Pods(s.name)
 	at := slices.IndexFunc(pods, func(p corev1.Pod) bool { return p.UID == first.UID })
-	if at < 0 || pods[at].DeletionTimestamp != nil || pods[at].Status.ContainerStatuses[0].RestartCount > 0 || s.revision(t) != revision {
-		t.Fatalf("the pod %s is touched, revision %s was %s: %+v", first.Name, s.revision(t), revision, pods)
+	if at < 0 || pods[at].DeletionTimestamp != nil || pods[at].Status.ContainerStatuses[0].RestartCount > 0 || s.in(t).Revision(s.name) != revision {
+		t.Fatalf("the pod %s is touched, revision %s was %s: %+v", first.Name, s.in(t).Revision(s.name), revision, pods)
 	}
 	did(t, "from one replica to two: the pod that runs is the same, without a restart")
 
-	c := meta.FindStatusCondition(s.get(t).Status.Conditions, v1alpha2.ConditionConfigGenerated)
+	c := meta.FindStatusCondition(s.in(t).CR(s.name).Status.Conditions, v1alpha2.ConditionConfigGenerated)
 	if c == nil || !strings.Contains(c.Message, "warning: spec.workload.replicas: each pod has its own state, which other pods do not have") {
 		t.Errorf("ConfigGenerated is %+v", c)
 	}
-	fixture.Eventually(t, 2*serverStart, "a completion of one pod is read through this pod", func() error {
+	framework.Eventually(t, 2*serverStart, "a completion of one pod is read through this pod", func() error {
 		made, err := makeThrough(t, &pods[0], &completion)
 		if err != nil {
 			return err
 		}
-		if err := fixture.Poll(t.Context(), 10*time.Second, func() error { return readThrough(t, &pods[0], &completion, made) }); err != nil {
+		if err := framework.Poll(t.Context(), 10*time.Second, func() error { return readThrough(t, &pods[0], &completion, made) }); err != nil {
 			return err
 		}
 		if readThrough(t, &pods[1], &completion, made) == nil {
@@ -119,12 +111,12 @@ func scalesUp(t *testing.T, s stack, resource *unstructured.Unstructured) {
 // waitReplicas waits until the resource is Ready with so many replicas, without the pods of the names.
 func (s stack) waitReplicas(t *testing.T, replicas int32, without ...string) {
 	t.Helper()
-	fixture.Eventually(t, 2*serverStart, fmt.Sprintf("%s has %d replicas", s.name, replicas), func() error {
-		cr := s.get(t)
+	framework.Eventually(t, 2*serverStart, fmt.Sprintf("%s has %d replicas", s.name, replicas), func() error {
+		cr := s.in(t).CR(s.name)
 		if cr.Status.ObservedGeneration != cr.Generation || cr.Status.AvailableReplicas != replicas || !meta.IsStatusConditionTrue(cr.Status.Conditions, v1alpha2.ConditionReady) {
 			return fmt.Errorf("%d are available: %s", cr.Status.AvailableReplicas, conditions(cr))
 		}
-		pods := s.pods(t)
+		pods := s.in(t).Pods(s.name)
 		if len(pods) != int(replicas) || slices.ContainsFunc(pods, func(p corev1.Pod) bool { return slices.Contains(without, p.Name) }) {
 			return fmt.Errorf("%d pods", len(pods))
 		}
@@ -183,13 +175,13 @@ func sharesState(t *testing.T, pods []corev1.Pod, writer int) {
 		}},
 		{"/prompts", "", "prompt_id", "Say {{ word }}.", map[string]any{"prompt": "Say {{ word }}.", "variables": []any{"word"}}},
 	} {
-		fixture.Eventually(t, 2*soon, k.path+" of one pod is read through the others", func() error {
+		framework.Eventually(t, 2*soon, k.path+" of one pod is read through the others", func() error {
 			made, err := makeThrough(t, &pods[writer], &k)
 			if err != nil {
 				return err
 			}
 			for reader := range pods {
-				if err := fixture.Poll(t.Context(), 10*time.Second, func() error { return readThrough(t, &pods[reader], &k, made) }); err != nil {
+				if err := framework.Poll(t.Context(), 10*time.Second, func() error { return readThrough(t, &pods[reader], &k, made) }); err != nil {
 					return err
 				}
 			}
@@ -199,7 +191,7 @@ func sharesState(t *testing.T, pods []corev1.Pod, writer int) {
 }
 
 // withVectors adds a vector store that is in the database, and the model that makes its vectors.
-func withVectors(t *testing.T, resource *unstructured.Unstructured, database *fixture.Postgres) {
+func withVectors(t *testing.T, resource *unstructured.Unstructured, database *framework.Postgres) {
 	t.Helper()
 	models, _, _ := unstructured.NestedSlice(resource.Object, "spec", "resources", "models")
 	dimension := int64(modelserverdouble.EmbeddingDimension)
@@ -216,9 +208,7 @@ func withVectors(t *testing.T, resource *unstructured.Unstructured, database *fi
 		}), []string{"resources", "models"}},
 		{[]any{map[string]any{"name": vectorStore, "embeddingModel": embeddingModel}}, []string{"resources", "vectorStores"}},
 	} {
-		if err := unstructured.SetNestedField(resource.Object, field.value, append([]string{"spec"}, field.path...)...); err != nil {
-			t.Fatal(err)
-		}
+		framework.NoError(t, unstructured.SetNestedField(resource.Object, field.value, append([]string{"spec"}, field.path...)...))
 	}
 }
 
@@ -235,7 +225,7 @@ func storeOfClientIsUnknownElsewhere(t *testing.T, pods []corev1.Pod) {
 	if err == nil {
 		err = readThrough(t, &pods[0], &store, made)
 	}
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	if readThrough(t, &pods[1], &store, made) == nil {
 		t.Error("another pod knows the vector store, and docs/workload.md says that it does not")
 	}
@@ -249,7 +239,7 @@ func sharesEntries(t *testing.T, pods []corev1.Pod, writer int) {
 		"content": text, "chunk_id": pods[writer].Name, "metadata": map[string]any{}, "chunk_metadata": map[string]any{"document_id": "d"},
 		"embedding": modelserverdouble.Embedding(text), "embedding_model": sampleServer + "/" + embeddingModel, "embedding_dimension": modelserverdouble.EmbeddingDimension,
 	}
-	fixture.Eventually(t, 2*soon, "an entry of a vector store is written through "+pods[writer].Name, func() error {
+	framework.Eventually(t, 2*soon, "an entry of a vector store is written through "+pods[writer].Name, func() error {
 		status, answer, err := tryCall(t, http.MethodPost, podURL(&pods[writer])+"/vector-io/insert", map[string]any{"vector_store_id": vectorStore, "chunks": []any{entry}})
 		if err != nil || status >= http.StatusMultipleChoices {
 			return fmt.Errorf("status %d, %w: %s", status, err, answer)
@@ -257,7 +247,7 @@ func sharesEntries(t *testing.T, pods []corev1.Pod, writer int) {
 		return nil
 	})
 	for reader := range pods {
-		fixture.Eventually(t, 2*soon, "the entry is found through "+pods[reader].Name, func() error {
+		framework.Eventually(t, 2*soon, "the entry is found through "+pods[reader].Name, func() error {
 			status, answer, err := tryCall(t, http.MethodPost, podURL(&pods[reader])+"/vector_stores/"+vectorStore+"/search", map[string]any{"query": text})
 			if err != nil || status != http.StatusOK || !strings.Contains(string(answer), text) {
 				return fmt.Errorf("status %d, %w: %s", status, err, answer)

@@ -9,14 +9,12 @@ import (
 	"testing"
 	"time"
 
-	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/utils/ptr"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 // rollOuts is how many edits of a running server are to lose no request.
@@ -34,7 +32,7 @@ func editsLoseNoRequest(t *testing.T) {
 	var rolledOut []string
 	rollOut := func(value any, fields ...string) {
 		t.Helper()
-		revision := s.revision(t)
+		revision := s.in(t).Revision(s.name)
 		s.edit(t, resource, value, fields...)
 		s.waitRevisionAfter(t, revision)
 		s.waitRolledOut(t)
@@ -62,8 +60,8 @@ func editsLoseNoRequest(t *testing.T) {
 	did(t, "%d edits, each one rollout of the one replica", rollOuts)
 
 	s.edit(t, resource, map[string]any{"requests": map[string]any{"cpu": "1000"}}, "workload", "resources")
-	fixture.Eventually(t, soon, "Ready names what keeps the new pod from running", func() error {
-		cr := s.get(t)
+	framework.Eventually(t, soon, "Ready names what keeps the new pod from running", func() error {
+		cr := s.in(t).CR(s.name)
 		c := meta.FindStatusCondition(cr.Status.Conditions, v1alpha2.ConditionReady)
 		if c == nil || c.Status != metav1.ConditionFalse || !strings.HasPrefix(c.Message, "1 new pod is not ready: Unschedulable: ") ||
 			!strings.Contains(c.Message, "Insufficient cpu") || !strings.HasSuffix(c.Message, "; 1 old pod still serves") {
@@ -71,7 +69,7 @@ func editsLoseNoRequest(t *testing.T) {
 		}
 		return nil
 	})
-	s.apply(t, asJSON(t, resource.Object))
+	s.in(t).Apply(asJSON(t, resource.Object))
 	s.waitReady(t)
 	o := asked.end()
 	if o.lost > 0 || o.sent < 10*rollOuts {
@@ -84,8 +82,8 @@ func editsLoseNoRequest(t *testing.T) {
 // which is on its way out.
 func (s stack) waitBackends(t *testing.T, status metav1.ConditionStatus, end string) {
 	t.Helper()
-	fixture.Eventually(t, soon, "BackendsReachable tells what the server lists", func() error {
-		cr := s.get(t)
+	framework.Eventually(t, soon, "BackendsReachable tells what the server lists", func() error {
+		cr := s.in(t).CR(s.name)
 		c := meta.FindStatusCondition(cr.Status.Conditions, v1alpha2.ConditionBackendsReachable)
 		if c == nil || c.Status != status || !strings.HasSuffix(c.Message, end) {
 			return errors.New(conditions(cr))
@@ -98,20 +96,11 @@ func (s stack) waitBackends(t *testing.T, status metav1.ConditionStatus, end str
 // ending.
 func (s stack) waitRolledOut(t *testing.T) {
 	t.Helper()
-	fixture.Eventually(t, serverStart, s.name+" is rolled out", func() error {
-		cr, d := s.get(t), s.deployment(t)
+	framework.Eventually(t, serverStart, s.name+" is rolled out", func() error {
+		cr, d := s.in(t).CR(s.name), s.in(t).Deployment(s.name)
 		if cr.Status.ObservedGeneration != cr.Generation || !meta.IsStatusConditionTrue(cr.Status.Conditions, v1alpha2.ConditionReady) {
 			return errors.New(conditions(cr))
 		}
-		return rolloutDone(d)
+		return framework.RolledOut(d)
 	})
-}
-
-func rolloutDone(d *appsv1.Deployment) error {
-	want := ptr.Deref(d.Spec.Replicas, 1)
-	if s := d.Status; s.ObservedGeneration < d.Generation || s.UpdatedReplicas != want || s.AvailableReplicas != want || s.Replicas != want {
-		return fmt.Errorf("generation %d of %d, %d pods, %d of the new revision, %d available, want %d",
-			s.ObservedGeneration, d.Generation, s.Replicas, s.UpdatedReplicas, s.AvailableReplicas, want)
-	}
-	return nil
 }

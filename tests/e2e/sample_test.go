@@ -18,7 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 // Proves: US-1.1, US-1.2, US-3.1, FR-001, FR-021, FR-022, FR-023, FR-030, FR-031, FR-032, FR-035, FR-040, FLOW, R6, R9, R10, R11, R14, R27, R47.
@@ -47,7 +47,7 @@ func sampleBecomesServer(t *testing.T) {
 // Proves: STAT, API-COL, FR-024, FR-025, NFR-005, R17, R18, R21, R29, R50.
 func statusReportsRunningVersions(t *testing.T) {
 	s := sampleStack(t)
-	cr := s.get(t)
+	cr := s.in(t).CR(s.name)
 	for _, kind := range []string{
 		v1alpha2.ConditionReady, v1alpha2.ConditionConfigGenerated, v1alpha2.ConditionSecretsResolved,
 		v1alpha2.ConditionDeploymentUpdated, v1alpha2.ConditionAvailable,
@@ -72,7 +72,7 @@ func checkConfigMap(t *testing.T, s stack, cr *v1alpha2.LlamaStackDistribution) 
 	}
 	name := cr.Status.ConfigGeneration.ConfigMapName
 	var cm corev1.ConfigMap
-	fixture.NoError(t, kube.Get(t.Context(), client.ObjectKey{Namespace: s.namespace, Name: name}, &cm))
+	framework.NoError(t, kube.Get(t.Context(), client.ObjectKey{Namespace: s.namespace, Name: name}, &cm))
 	if !regexp.MustCompile(`^my-stack-config-[0-9a-f]{10}$`).MatchString(name) || cm.Immutable == nil || !*cm.Immutable || !metav1.IsControlledBy(&cm, cr) {
 		t.Errorf("ConfigMap %s: want an immutable one, named by its content, controlled by the resource: %+v", name, cm.ObjectMeta)
 	}
@@ -159,7 +159,7 @@ func checkColumns(t *testing.T, s stack, cr *v1alpha2.LlamaStackDistribution) {
 	t.Helper()
 	gap := regexp.MustCompile(`\s{2,}`)
 	table := func(args ...string) (rows [][]string) {
-		for line := range strings.Lines(s.kubectl(t, append([]string{"get", "llsd", s.name}, args...)...)) {
+		for line := range strings.Lines(s.in(t).Kubectl(append([]string{"get", "llsd", s.name}, args...)...)) {
 			row := gap.Split(strings.TrimSpace(line), -1)
 			if len(row) > 6 && row[6] != "AGE" {
 				row[6] = "(age)"
@@ -188,11 +188,11 @@ func checkColumns(t *testing.T, s stack, cr *v1alpha2.LlamaStackDistribution) {
 // Proves: STAT, R50, R51, L-17.
 func scaleToZeroAndBack(t *testing.T) {
 	s := sampleStack(t)
-	s.kubectl(t, "scale", "llsd/"+s.name, "--replicas=0")
-	s.waitCondition(t, soon, v1alpha2.ConditionAvailable, metav1.ConditionFalse, v1alpha2.ReasonScaledToZero)
-	fixture.Eventually(t, soon, "no pod is left and the status says so", func() error {
-		cr := s.get(t)
-		if n := len(s.pods(t)); n != 0 || cr.Status.Replicas != 0 || cr.Status.Phase != v1alpha2.PhaseReady ||
+	s.in(t).Kubectl("scale", "llsd/"+s.name, "--replicas=0")
+	s.in(t).Within(soon).WaitCondition(s.name, v1alpha2.ConditionAvailable, metav1.ConditionFalse, v1alpha2.ReasonScaledToZero)
+	framework.Eventually(t, soon, "no pod is left and the status says so", func() error {
+		cr := s.in(t).CR(s.name)
+		if n := len(s.in(t).Pods(s.name)); n != 0 || cr.Status.Replicas != 0 || cr.Status.Phase != v1alpha2.PhaseReady ||
 			!meta.IsStatusConditionTrue(cr.Status.Conditions, v1alpha2.ConditionReady) {
 			return fmt.Errorf("%d pods, status.replicas %d, phase %s: %s", n, cr.Status.Replicas, cr.Status.Phase, conditions(cr))
 		}
@@ -200,7 +200,7 @@ func scaleToZeroAndBack(t *testing.T) {
 	})
 	did(t, "scaled to zero: no pod, phase Ready, Available False (ScaledToZero)")
 
-	s.kubectl(t, "scale", "llsd/"+s.name, "--replicas=1")
+	s.in(t).Kubectl("scale", "llsd/"+s.name, "--replicas=1")
 	s.waitReady(t)
 	var scale struct {
 		Spec   struct{ Replicas int }
@@ -209,9 +209,7 @@ func scaleToZeroAndBack(t *testing.T) {
 			Selector string
 		}
 	}
-	if err := json.Unmarshal([]byte(s.kubectl(t, "get", "llsd", s.name, "--subresource=scale", "-o", "json")), &scale); err != nil {
-		t.Fatal(err)
-	}
+	framework.NoError(t, json.Unmarshal([]byte(s.in(t).Kubectl("get", "llsd", s.name, "--subresource=scale", "-o", "json")), &scale))
 	if scale.Spec.Replicas != 1 || scale.Status.Replicas != 1 || scale.Status.Selector != "app=llama-stack,app.kubernetes.io/instance="+s.name {
 		t.Errorf("the scale subresource says %+v", scale)
 	}

@@ -11,13 +11,13 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 // Proves: FR-032, R54, L-23.
 func rotatedKeyRollsOutOnce(t *testing.T) {
 	s := sampleStack(t)
-	revision := s.revision(t)
+	revision := s.in(t).Revision(s.name)
 	key := newKey()
 	s.startModelServer(t, sampleServer, sampleModel, key)
 	if status, content := s.chat(t, sampleServer+"/"+sampleModel, "?"); status == http.StatusOK {
@@ -37,7 +37,7 @@ func rotatedKeyRollsOutOnce(t *testing.T) {
 func (s stack) secretToken(t *testing.T, name string) string {
 	t.Helper()
 	var secret corev1.Secret
-	fixture.NoError(t, kube.Get(t.Context(), client.ObjectKey{Namespace: s.namespace, Name: name}, &secret))
+	framework.NoError(t, kube.Get(t.Context(), client.ObjectKey{Namespace: s.namespace, Name: name}, &secret))
 	return string(secret.Data["token"])
 }
 
@@ -45,14 +45,14 @@ func (s stack) secretToken(t *testing.T, name string) string {
 func secretsAreNowhereElse(t *testing.T) {
 	s := sampleStack(t)
 	key := s.secretToken(t, sampleSecret)
-	if secrets := s.kubectl(t, "get", "secrets", "-o", "yaml"); len(canaries.In(key)) == 0 || len(canaries.In(secrets)) == 0 {
+	if secrets := s.in(t).Kubectl("get", "secrets", "-o", "yaml"); len(canaries.Find(key)) == 0 || len(canaries.Find(secrets)) == 0 {
 		t.Fatal("the search does not find the value in the Secret itself, so it proves nothing")
 	}
 	places := everythingButSecrets(t)
 	size := 0
 	for place, text := range places {
 		size += len(text)
-		for _, found := range canaries.In(text) {
+		for _, found := range canaries.Find(text) {
 			t.Errorf("%s contains %s", place, found)
 		}
 	}
@@ -64,18 +64,18 @@ func secretsAreNowhereElse(t *testing.T) {
 // metrics, each by a name for it.
 func everythingButSecrets(t *testing.T) map[string]string {
 	t.Helper()
-	kubectl := stack{namespace: operatorNamespace}.kubectl
-	objects, err := cluster.ObjectsButSecrets(t.Context())
-	fixture.NoError(t, err)
+	kubectl := in(t, framework.OperatorNamespace).Kubectl
+	objects, err := cluster.NonSecretObjects(t.Context())
+	framework.NoError(t, err)
 	places := map[string]string{
 		"an object":            objects,
 		"the operator metrics": operatorMetricsText(t),
 	}
 	var pods corev1.PodList
-	fixture.NoError(t, kube.List(t.Context(), &pods))
+	framework.NoError(t, kube.List(t.Context(), &pods))
 	for i := range pods.Items {
 		p := &pods.Items[i]
-		places[fmt.Sprintf("the log of pod %s/%s", p.Namespace, p.Name)] = kubectl(t, "-n", p.Namespace, "logs", p.Name, "--all-containers")
+		places[fmt.Sprintf("the log of pod %s/%s", p.Namespace, p.Name)] = kubectl("-n", p.Namespace, "logs", p.Name, "--all-containers")
 	}
 	for place, want := range map[string]string{"an object": "my-stack-config-", "the operator metrics": "controller_runtime_reconcile_total"} {
 		if !strings.Contains(places[place], want) {

@@ -3,10 +3,8 @@
 package e2e
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"strings"
@@ -17,11 +15,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/llamastack/llama-stack-k8s-operator/tests/backend/modelserverdouble"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
-
-// maxAnswer bounds an answer that is read, in bytes.
-const maxAnswer = 16 << 20
 
 // web asks Services and pods: their addresses are routed on this machine.
 var web = &http.Client{
@@ -33,7 +28,7 @@ var web = &http.Client{
 func call(t *testing.T, method, url string, body any) (int, []byte) {
 	t.Helper()
 	status, answer, err := tryCall(t, method, url, body)
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	return status, answer
 }
 
@@ -45,22 +40,11 @@ func tryCall(t *testing.T, method, url string, body any) (int, []byte, error) {
 
 func tryCallBy(t *testing.T, by *http.Client, method, url string, body any) (int, []byte, error) {
 	t.Helper()
-	var content io.Reader = http.NoBody
+	content := ""
 	if body != nil {
-		content = bytes.NewBufferString(asJSON(t, body))
+		content = asJSON(t, body)
 	}
-	request, err := http.NewRequestWithContext(t.Context(), method, url, content)
-	if err != nil {
-		return 0, nil, err
-	}
-	request.Header.Set("Content-Type", "application/json")
-	response, err := by.Do(request)
-	if err != nil {
-		return 0, nil, err
-	}
-	defer func() { _ = response.Body.Close() }()
-	answer, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer))
-	return response.StatusCode, answer, err
+	return framework.Send(t.Context(), by, method, url, content)
 }
 
 // getJSON decodes the answer to a GET.
@@ -79,7 +63,7 @@ func getJSON(t *testing.T, url string, into any) {
 func serviceURL(t *testing.T, namespace, name string) string {
 	t.Helper()
 	var service corev1.Service
-	fixture.NoError(t, kube.Get(t.Context(), client.ObjectKey{Namespace: namespace, Name: name}, &service))
+	framework.NoError(t, kube.Get(t.Context(), client.ObjectKey{Namespace: namespace, Name: name}, &service))
 	return fmt.Sprintf("http://%s:%d", service.Spec.ClusterIP, service.Spec.Ports[0].Port)
 }
 
@@ -155,7 +139,7 @@ const question = "which way to the library?"
 func (s stack) waitReachable(t *testing.T) {
 	t.Helper()
 	at := strings.TrimPrefix(s.url(t), "http://")
-	fixture.Eventually(t, soon, "the Service of "+s.name+" leads to a pod", func() error {
+	framework.Eventually(t, soon, "the Service of "+s.name+" leads to a pod", func() error {
 		connection, err := (&net.Dialer{Timeout: time.Second}).DialContext(t.Context(), "tcp", at)
 		if err != nil {
 			return err

@@ -23,7 +23,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 const (
@@ -38,71 +38,31 @@ type stack struct{ namespace, name string }
 
 func (s stack) key() client.ObjectKey { return client.ObjectKey{Namespace: s.namespace, Name: s.name} }
 
-// kubectl runs kubectl in the stack's namespace and returns what a user reads.
-func (s stack) kubectl(t *testing.T, args ...string) string {
-	t.Helper()
-	out, err := cluster.KubectlRun(t.Context(), append([]string{"-n", s.namespace}, args...)...)
-	fixture.NoError(t, err)
-	return out
-}
+// in returns the namespace of the stack, for a test.
+func (s stack) in(t *testing.T) *framework.Namespace { return in(t, s.namespace) }
 
-// apply applies a manifest with kubectl.
-func (s stack) apply(t *testing.T, manifest string) string {
+func in(t *testing.T, namespace string) *framework.Namespace {
 	t.Helper()
-	out, err := cluster.KubectlInput(t.Context(), manifest, "-n", s.namespace, "apply", "-f", "-")
-	fixture.NoError(t, err)
-	return strings.TrimSpace(out)
+	return &framework.Namespace{T: t, Cluster: cluster, Client: kube, Name: namespace}
 }
 
 // edit applies the resource with one field of its spec set to another value.
 func (s stack) edit(t *testing.T, resource *unstructured.Unstructured, value any, fields ...string) string {
 	t.Helper()
-	return s.apply(t, edited(t, resource, value, fields...))
+	return s.in(t).Apply(edited(t, resource, value, fields...))
 }
 
 func edited(t *testing.T, resource *unstructured.Unstructured, value any, fields ...string) string {
 	t.Helper()
 	changed := resource.DeepCopy()
-	fixture.NoError(t, unstructured.SetNestedField(changed.Object, value, append([]string{"spec"}, fields...)...))
+	framework.NoError(t, unstructured.SetNestedField(changed.Object, value, append([]string{"spec"}, fields...)...))
 	return asJSON(t, changed.Object)
-}
-
-func (s stack) get(t *testing.T) *v1alpha2.LlamaStackDistribution {
-	t.Helper()
-	cr := &v1alpha2.LlamaStackDistribution{}
-	fixture.NoError(t, kube.Get(t.Context(), s.key(), cr))
-	return cr
-}
-
-func (s stack) deployment(t *testing.T) *appsv1.Deployment {
-	t.Helper()
-	d := &appsv1.Deployment{}
-	fixture.NoError(t, kube.Get(t.Context(), s.key(), d))
-	return d
-}
-
-// revision is the number of the Deployment's rollouts so far.
-func (s stack) revision(t *testing.T) string {
-	t.Helper()
-	return s.deployment(t).Annotations["deployment.kubernetes.io/revision"]
-}
-
-// selector selects everything that the operator made for the stack.
-func (s stack) selector() []client.ListOption {
-	return []client.ListOption{client.InNamespace(s.namespace), client.MatchingLabels{"app.kubernetes.io/instance": s.name}}
-}
-
-func (s stack) pods(t *testing.T) []corev1.Pod {
-	t.Helper()
-	var list corev1.PodList
-	fixture.NoError(t, kube.List(t.Context(), &list, s.selector()...))
-	return list.Items
 }
 
 // pod is the one pod of the stack.
 func (s stack) pod(t *testing.T) *corev1.Pod {
 	t.Helper()
-	pods := s.pods(t)
+	pods := s.in(t).Pods(s.name)
 	if len(pods) != 1 {
 		t.Fatalf("%d pods, want 1", len(pods))
 	}
@@ -113,7 +73,7 @@ func (s stack) pod(t *testing.T) *corev1.Pod {
 func (s stack) configMaps(t *testing.T) []string {
 	t.Helper()
 	var list corev1.ConfigMapList
-	fixture.NoError(t, kube.List(t.Context(), &list, s.selector()...))
+	s.in(t).Owned(&list, s.name)
 	names := []string{}
 	for i := range list.Items {
 		names = append(names, list.Items[i].Name)
@@ -127,38 +87,22 @@ func (s stack) configMaps(t *testing.T) []string {
 func (s stack) waitReady(t *testing.T, checks ...func()) *v1alpha2.LlamaStackDistribution {
 	t.Helper()
 	var cr *v1alpha2.LlamaStackDistribution
-	fixture.Eventually(t, serverStart, s.name+" is Ready", func() error {
+	framework.Eventually(t, serverStart, s.name+" is Ready", func() error {
 		for _, check := range checks {
 			check()
 		}
-		cr = s.get(t)
+		cr = s.in(t).CR(s.name)
 		switch {
 		case cr.Status.ObservedGeneration != cr.Generation || !meta.IsStatusConditionTrue(cr.Status.Conditions, v1alpha2.ConditionReady):
 			return fmt.Errorf("phase %q, generation %d of %d: %s", cr.Status.Phase, cr.Status.ObservedGeneration, cr.Generation, conditions(cr))
 		case cr.Status.DistributionConfig == nil || len(cr.Status.DistributionConfig.Providers) == 0:
 			return errors.New("the server's providers are not known yet")
-		case len(s.pods(t)) != 1:
-			return fmt.Errorf("%d pods", len(s.pods(t)))
+		case len(s.in(t).Pods(s.name)) != 1:
+			return fmt.Errorf("%d pods", len(s.in(t).Pods(s.name)))
 		}
 		return nil
 	})
 	return cr
-}
-
-// waitCondition waits until a condition of the current generation has the status and the reason, and returns it.
-func (s stack) waitCondition(t *testing.T, within time.Duration, kind string, status metav1.ConditionStatus, reason string) metav1.Condition {
-	t.Helper()
-	var found metav1.Condition
-	fixture.Eventually(t, within, fmt.Sprintf("%s of %s is %s (%s)", kind, s.name, status, reason), func() error {
-		cr := s.get(t)
-		c := meta.FindStatusCondition(cr.Status.Conditions, kind)
-		if c == nil || c.ObservedGeneration != cr.Generation || c.Status != status || c.Reason != reason {
-			return errors.New(conditions(cr))
-		}
-		found = *c
-		return nil
-	})
-	return found
 }
 
 func conditions(cr *v1alpha2.LlamaStackDistribution) string {
@@ -173,19 +117,9 @@ func conditions(cr *v1alpha2.LlamaStackDistribution) string {
 // mean that nobody wrote anything in between.
 func (s stack) versions(t *testing.T) map[string]string {
 	t.Helper()
-	versions := map[string]string{"LlamaStackDistribution": s.get(t).ResourceVersion}
-	for _, list := range []client.ObjectList{
-		&appsv1.DeploymentList{}, &appsv1.ReplicaSetList{}, &corev1.PodList{},
-		&corev1.ConfigMapList{}, &corev1.ServiceList{}, &corev1.ServiceAccountList{},
-	} {
-		fixture.NoError(t, kube.List(t.Context(), list, s.selector()...))
-		items, err := meta.ExtractList(list)
-		fixture.NoError(t, err)
-		for _, item := range items {
-			o := item.(client.Object)
-			versions[fmt.Sprintf("%T %s", o, o.GetName())] = o.GetResourceVersion()
-		}
-	}
+	versions := s.in(t).ResourceVersions(s.name, &appsv1.Deployment{}, &appsv1.ReplicaSet{}, &corev1.Pod{}, &corev1.ConfigMap{}, &corev1.Service{},
+		&corev1.ServiceAccount{})
+	versions["LlamaStackDistribution"] = s.in(t).CR(s.name).ResourceVersion
 	return versions
 }
 
@@ -194,7 +128,7 @@ func (s stack) settled(t *testing.T) map[string]string {
 	t.Helper()
 	const quiet = time.Second
 	versions, since := s.versions(t), time.Now()
-	fixture.Eventually(t, soon, "everything about "+s.name+" has settled", func() error {
+	framework.Eventually(t, soon, "everything about "+s.name+" has settled", func() error {
 		if now := s.versions(t); !maps.Equal(now, versions) {
 			diff := cmp.Diff(versions, now)
 			versions, since = now, time.Now()
@@ -211,14 +145,11 @@ func (s stack) settled(t *testing.T) map[string]string {
 // namespace creates a namespace that enforces the restricted Pod Security Standard, where it does not exist.
 func namespace(t *testing.T, name string) {
 	t.Helper()
-	err := kube.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{
+	framework.NoError(t, client.IgnoreAlreadyExists(kube.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{
 		Name: name, Labels: map[string]string{"pod-security.kubernetes.io/enforce": "restricted"},
-	}})
-	if client.IgnoreAlreadyExists(err) != nil {
-		t.Fatal(err)
-	}
+	}})))
 	// What Kubernetes itself puts into every namespace comes a while after it.
-	fixture.Eventually(t, soon, "namespace "+name+" has what every namespace has", func() error {
+	framework.Eventually(t, soon, "namespace "+name+" has what every namespace has", func() error {
 		key := client.ObjectKey{Namespace: name, Name: "default"}
 		if err := kube.Get(t.Context(), key, &corev1.ServiceAccount{}); err != nil {
 			return err
@@ -231,15 +162,15 @@ func namespace(t *testing.T, name string) {
 // load reads a manifest with one object, by its path in the checkout.
 func load(t *testing.T, path ...string) *unstructured.Unstructured {
 	t.Helper()
-	text := fixture.ReadFile(t, filepath.Join(append([]string{fixture.Root()}, path...)...))
+	text := framework.ReadFile(t, filepath.Join(append([]string{framework.Root()}, path...)...))
 	u := &unstructured.Unstructured{}
-	fixture.NoError(t, yaml.Unmarshal(text, &u.Object))
+	framework.NoError(t, yaml.Unmarshal(text, &u.Object))
 	return u
 }
 
 func asJSON(t *testing.T, v any) string {
 	t.Helper()
 	text, err := json.Marshal(v)
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	return string(text)
 }

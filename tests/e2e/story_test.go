@@ -8,7 +8,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 // part is a part of the story.
@@ -165,7 +165,7 @@ func did(t *testing.T, format string, args ...any) {
 	}
 	for name := t.Name(); ; name = name[:max(0, strings.LastIndexByte(name, '/'))] {
 		if p, ok := begun.Load(name); ok {
-			p.(*fixture.Part).Did(format, args...)
+			p.(*framework.Part).Done(format, args...)
 			return
 		}
 		if name == "" {

@@ -14,11 +14,9 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/llamastack/llama-stack-k8s-operator/tests/backend/modelserverdouble"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 // tlsSecret is the Secret that config/samples/v1alpha2-tls.yaml names, and tlsBundle its ConfigMap.
@@ -26,22 +24,6 @@ const (
 	tlsSecret = "my-stack-tls"
 	tlsBundle = "company-ca"
 )
-
-// putTLSSecret writes the Secret as cert-manager does, with canaries in its key.
-func (s stack) putTLSSecret(t *testing.T, name string, data map[string][]byte) {
-	t.Helper()
-	for line := range strings.SplitSeq(string(data["tls.key"]), "\n") {
-		if len(line) > 40 {
-			canaries.Add(line)
-		}
-	}
-	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: name}, Type: corev1.SecretTypeTLS, Data: data}
-	err := kube.Create(t.Context(), secret)
-	if apierrors.IsAlreadyExists(err) {
-		err = kube.Update(t.Context(), secret)
-	}
-	fixture.NoError(t, err)
-}
 
 // chatsAt asks the model of the sample by a client at a URL.
 func (s stack) chatsAt(t *testing.T, by *http.Client, url string) {
@@ -58,17 +40,12 @@ func (s stack) chatsAt(t *testing.T, by *http.Client, url string) {
 // rolls out once, and no request of that time is lost).
 func serverEncrypts(t *testing.T) {
 	s := sampleStack(t)
-	ca := fixture.NewCA(t)
+	ca := framework.NewCA(t)
 	host := s.name + "-service." + s.namespace + ".svc"
 	first := ca.ServerSecret([]string{host})
-	s.putTLSSecret(t, tlsSecret, first)
-	bundle := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: tlsBundle}, Data: map[string]string{"ca.crt": string(ca.PEM)}}
-	err := kube.Create(t.Context(), bundle)
-	if apierrors.IsAlreadyExists(err) { // of another release's part, with its CA
-		err = kube.Update(t.Context(), bundle)
-	}
-	fixture.NoError(t, err)
-	s.kubectl(t, "apply", "-f", filepath.Join(fixture.Root(), "config", "samples", "v1alpha2-tls.yaml"))
+	s.in(t).PutTLSSecret(&canaries, tlsSecret, first)
+	s.in(t).Put(&corev1.ConfigMap{ObjectMeta: s.in(t).Meta(tlsBundle), Data: map[string]string{"ca.crt": string(ca.PEM)}})
+	s.in(t).Kubectl("apply", "-f", filepath.Join(framework.Root(), "config", "samples", "v1alpha2-tls.yaml"))
 	cr := s.waitReady(t)
 	if got := cr.Status.ServiceURL; got != "https://"+host+":8321" {
 		t.Errorf("serviceURL %s", got)
@@ -78,7 +55,7 @@ func serverEncrypts(t *testing.T) {
 		t.Errorf("the container that collects CA certificates: %+v", trust)
 	}
 	did(t, "config/samples/v1alpha2-tls.yaml is applied unchanged, and Ready; the operator verified the certificate; %s",
-		strings.TrimSpace(s.kubectl(t, "logs", s.pod(t).Name, "-c", "trust")))
+		strings.TrimSpace(s.in(t).Kubectl("logs", s.pod(t).Name, "-c", "trust")))
 
 	by := &http.Client{Timeout: time.Minute, Transport: &http.Transport{DisableKeepAlives: true, TLSClientConfig: ca.Trust(host)}}
 	url := "https://" + strings.TrimPrefix(s.url(t), "http://")
@@ -88,20 +65,20 @@ func serverEncrypts(t *testing.T) {
 	}
 	did(t, "a chat completion over HTTPS, verified by the CA; plain HTTP is not served")
 
-	s.kubectl(t, "patch", "llsd", s.name, "--type=merge", "-p", `{"spec":{"networking":{"expose":true}}}`)
+	s.in(t).Kubectl("patch", "llsd", s.name, "--type=merge", "-p", `{"spec":{"networking":{"expose":true}}}`)
 	proxy := s.reachedThroughIngress(t, ca)
 	s.verifiedByGateway(t, ca, proxy)
 	setEdge(t, edgeSetting)
-	s.kubectl(t, "patch", "llsd", s.name, "--type=merge", "-p", `{"spec":{"networking":{"expose":null}}}`)
+	s.in(t).Kubectl("patch", "llsd", s.name, "--type=merge", "-p", `{"spec":{"networking":{"expose":null}}}`)
 	did(t, "exposed, it is reached through an Ingress and through a Gateway, which verifies its certificate with a BackendTLSPolicy")
 
-	revision, asked := s.revision(t), startTrafficBy(t, by, url)
+	revision, asked := s.in(t).Revision(s.name), startTrafficBy(t, by, url)
 	second := ca.ServerSecret([]string{host})
-	s.putTLSSecret(t, tlsSecret, second)
+	s.in(t).PutTLSSecret(&canaries, tlsSecret, second)
 	s.waitRevisionAfter(t, revision)
 	s.waitReady(t)
 	checkOneRollout(t, s, revision)
-	fixture.Eventually(t, soon, "the server shows the new certificate", func() error {
+	framework.Eventually(t, soon, "the server shows the new certificate", func() error {
 		conn, err := (&tls.Dialer{Config: ca.Trust(host)}).DialContext(t.Context(), "tcp", strings.TrimPrefix(url, "https://"))
 		if err != nil {
 			return err
@@ -119,7 +96,7 @@ func serverEncrypts(t *testing.T) {
 	}
 	did(t, "another certificate rolls out once and is shown; %s", o)
 
-	s.kubectl(t, "apply", "-f", samplePath())
+	s.in(t).Kubectl("apply", "-f", samplePath())
 	s.waitReady(t)
 	did(t, "without networking.tls the server serves plain HTTP again")
 }

@@ -13,6 +13,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 // trafficEvery is the time between two requests.
@@ -66,24 +68,15 @@ func startTrafficBy(t *testing.T, by *http.Client, service string) *traffic {
 }
 
 func health(ctx context.Context, by *http.Client, service string) error {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, service+"/v1/health", http.NoBody)
-	if err != nil {
-		return err
-	}
-	response, err := by.Do(request)
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(io.Discard, io.LimitReader(response.Body, maxAnswer))
-	if err = errors.Join(err, response.Body.Close()); err == nil && response.StatusCode != http.StatusOK {
-		err = fmt.Errorf("status %d", response.StatusCode)
+	status, _, err := framework.Send(ctx, by, http.MethodGet, service+"/v1/health", "")
+	if err == nil && status != http.StatusOK {
+		err = fmt.Errorf("status %d", status)
 	}
 	return err
 }
 
-// cutOff reports whether a pod ended with the request in hand, after it had not answered for longer than a pod that is told to end goes on serving:
-// on a machine without CPU, a server can leave a connection in its queue until then. No rollout can wait for such a server. A request that finds
-// nobody fails at once, or before it is connected.
+// cutOff reports whether a pod closed the connection without an answer after more than its grace period. On a busy machine a server may leave a
+// connection in its queue for so long, and no rollout can prevent that.
 func (a ask) cutOff() bool {
 	closed := errors.Is(a.err, syscall.ECONNRESET) || errors.Is(a.err, io.EOF)
 	return closed && a.took > 5*time.Second

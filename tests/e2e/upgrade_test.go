@@ -21,7 +21,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/plugin"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/plugin/cli"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/upgrade/release09"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 const (
@@ -46,11 +46,8 @@ const (
 // is migrated).
 func release09IsTakenOver(t *testing.T) {
 	s, plain := stack{"e2e-upgrade", "old"}, stack{"e2e-upgrade-plain", "plain"}
-	namespace(t, s.namespace)
 	namespace(t, plain.namespace)
-	key := newKey()
-	s.startModelServer(t, sampleServer, sampleModel, key)
-	s.putSecret(t, sampleSecret, key)
+	s.prepare(t, sampleModel)
 	t.Cleanup(func() {
 		if t.Failed() { // the parts after this one need the operator
 			if err := installOperator(context.Background()); err != nil {
@@ -59,9 +56,9 @@ func release09IsTakenOver(t *testing.T) {
 		}
 	})
 	scaleOperator(t, 0)
-	s.kubectl(t, "patch", crd, "--type=json", "-p", storeV1alpha1)
+	s.in(t).Kubectl("patch", crd, "--type=json", "-p", storeV1alpha1)
 	resource := load(t, "tests", "e2e", "testdata", "release-0.9-resource.yaml")
-	fixture.Eventually(t, soon, "the API server stores v1alpha1", func() error {
+	framework.Eventually(t, soon, "the API server stores v1alpha1", func() error {
 		// Until it does, it asks the operator to convert, and gets no answer.
 		_, err := cluster.KubectlInput(t.Context(), asJSON(t, resource.Object), "-n", s.namespace, "apply", "-f", "-")
 		return err
@@ -69,30 +66,30 @@ func release09IsTakenOver(t *testing.T) {
 	if stored := s.storedVersions(t); !slices.Contains(stored, "v1alpha1") {
 		t.Fatalf("stored versions %q", stored)
 	}
-	plain.kubectl(t, "create", "configmap", "plain-config", "--from-file=config.yaml="+filepath.Join(fixture.Root(), pinned.base))
+	plain.in(t).Kubectl("create", "configmap", "plain-config", "--from-file=config.yaml="+filepath.Join(framework.Root(), pinned.base))
 	plainResource := load(t, "tests", "e2e", "testdata", "release-0.9-plain-resource.yaml")
-	plain.apply(t, asJSON(t, plainResource.Object))
+	plain.in(t).Apply(asJSON(t, plainResource.Object))
 	s.runByRelease09(t, "release-0.9-objects.yaml")
 	plain.runByRelease09(t, "release-0.9-plain.yaml")
 	s.waitCompletions(t, 0)
 	s.chats(t, sampleServer, sampleServer, sampleModel)
 	s.waitCompletions(t, 1)
 	dataDir := "/.llama/distributions/light"
-	s.kubectl(t, "exec", s.pod(t).Name, "--", "test", "-f", dataDir+"/sql_store.db")
-	before, revision, claim, pod := s.inPlace(t), s.revision(t), s.claim(t), s.pod(t).Name
-	plainBefore, plainRevision, plainPod := plain.inPlace(t), plain.revision(t), plain.pod(t).Name
+	s.in(t).Kubectl("exec", s.pod(t).Name, "--", "test", "-f", dataDir+"/sql_store.db")
+	before, revision, claim, pod := s.inPlace(t), s.in(t).Revision(s.name), s.claim(t), s.pod(t).Name
+	plainBefore, plainRevision, plainPod := plain.inPlace(t), plain.in(t).Revision(plain.name), plain.pod(t).Name
 	did(t, "two servers as release 0.9 runs them, without an operator: a completion is stored in %s on the claim of one", dataDir)
 
 	asked, plainAsked := startTraffic(t, serviceURL(t, s.namespace, s.name+"-service")), startTraffic(t, serviceURL(t, plain.namespace, plain.name+"-service"))
-	fixture.NoError(t, installOperator(t.Context()))
-	fixture.Eventually(t, soon, "what is stored as v1alpha1 is read as v1alpha2", func() error {
+	framework.NoError(t, installOperator(t.Context()))
+	framework.Eventually(t, soon, "what is stored as v1alpha1 is read as v1alpha2", func() error {
 		// The Service of the webhooks leads to the operator's pod a moment after that is ready.
 		return kube.Get(t.Context(), s.key(), &v1alpha2.LlamaStackDistribution{})
 	})
 	s.waitServer(t, pinned.version)
 	plain.waitServer(t, pinned.version)
-	if s.revision(t) != revision || plain.revision(t) != plainRevision || s.pod(t).Name != pod || plain.pod(t).Name != plainPod {
-		t.Errorf("the upgrade has rolled out: revisions %s and %s, pods %s and %s", s.revision(t), plain.revision(t), s.pod(t).Name, plain.pod(t).Name)
+	if s.in(t).Revision(s.name) != revision || plain.in(t).Revision(plain.name) != plainRevision || s.pod(t).Name != pod || plain.pod(t).Name != plainPod {
+		t.Errorf("the upgrade has rolled out: revisions %s and %s, pods %s and %s", s.in(t).Revision(s.name), plain.in(t).Revision(plain.name), s.pod(t).Name, plain.pod(t).Name)
 	}
 	for _, o := range []outcome{asked.end(), plainAsked.end()} {
 		if o.lost > 0 || o.sent < 20 {
@@ -109,9 +106,8 @@ func release09IsTakenOver(t *testing.T) {
 	plain.waitRevisionAfter(t, plainRevision)
 	s.waitServer(t, pinned.version)
 	checkOneRollout(t, s, revision)
-	now := s.inPlace(t)
-	if now.deployment != before.deployment || now.service != before.service || now.clusterIP != before.clusterIP || now.selector != before.selector ||
-		!now.volumes.IsSuperset(before.volumes) || now.dataDir != dataDir || s.claim(t) != claim {
+	before.dataDir = dataDir
+	if now := s.inPlace(t); !now.keeps(before) || s.claim(t) != claim {
 		t.Errorf("the stack is %+v now, and was %+v; its claim %s was %s", now, before, s.claim(t), claim)
 	}
 	s.waitCompletions(t, 1)
@@ -132,7 +128,7 @@ func release09IsTakenOver(t *testing.T) {
 	}
 	did(t, "asked every 100 ms while that went on: without a claim %s; with a claim %s", withoutClaim, withClaim)
 
-	plainRevision, plainAsked = plain.revision(t), startTraffic(t, serviceURL(t, plain.namespace, plain.name+"-service"))
+	plainRevision, plainAsked = plain.in(t).Revision(plain.name), startTraffic(t, serviceURL(t, plain.namespace, plain.name+"-service"))
 	plain.edit(t, plainResource, []any{map[string]any{"name": "EDITED", "value": "yes"}}, "server", "containerSpec", "env")
 	plain.waitRevisionAfter(t, plainRevision)
 	plain.waitServer(t, pinned.version)
@@ -145,7 +141,7 @@ func release09IsTakenOver(t *testing.T) {
 	if !apierrors.IsNotFound(err) {
 		t.Errorf("the RoleBinding for anyuid: %v", err)
 	}
-	fixture.Eventually(t, soon, "nothing is stored as v1alpha1", func() error {
+	framework.Eventually(t, soon, "nothing is stored as v1alpha1", func() error {
 		if stored := s.storedVersions(t); !slices.Equal(stored, []string{"v1alpha2"}) {
 			return fmt.Errorf("stored versions %q", stored)
 		}
@@ -158,8 +154,8 @@ func release09IsTakenOver(t *testing.T) {
 	checkOneRollout(t, s, revision)
 	did(t, "the RoleBinding for anyuid is gone, v1alpha2 is stored, and the manifest of release 0.9 changes nothing")
 	s.thereAndBack(t, plain)
-	s.kubectl(t, "delete", "llsd", s.name)
-	plain.kubectl(t, "delete", "llsd", plain.name)
+	s.in(t).Kubectl("delete", "llsd", s.name)
+	plain.in(t).Kubectl("delete", "llsd", plain.name)
 }
 
 // thereAndBack prepares the downgrade to release 0.9 and installs this operator again: no server restarts, and none
@@ -170,7 +166,7 @@ func (s stack) thereAndBack(t *testing.T, plain stack) {
 	var revisions, pods []string
 	var asked []*traffic
 	for _, one := range stacks {
-		revisions, pods = append(revisions, one.revision(t)), append(pods, one.pod(t).Name)
+		revisions, pods = append(revisions, one.in(t).Revision(one.name)), append(pods, one.pod(t).Name)
 		asked = append(asked, startTraffic(t, serviceURL(t, one.namespace, one.name+"-service")))
 	}
 	var out, problems bytes.Buffer
@@ -182,10 +178,10 @@ func (s stack) thereAndBack(t *testing.T, plain stack) {
 		t.Errorf("stored versions %q\n%s", stored, out.String())
 	}
 	did(t, "downgrade-prepare: v1alpha1 is stored, as release 0.9 needs it")
-	fixture.NoError(t, installOperator(t.Context()))
+	framework.NoError(t, installOperator(t.Context()))
 	for i, one := range stacks {
-		fixture.Eventually(t, soon, one.name+" is read as v1alpha2", func() error { return kube.Get(t.Context(), one.key(), &v1alpha2.LlamaStackDistribution{}) })
-		fixture.Eventually(t, time.Minute, one.name+" is adopted again", func() error {
+		framework.Eventually(t, soon, one.name+" is read as v1alpha2", func() error { return kube.Get(t.Context(), one.key(), &v1alpha2.LlamaStackDistribution{}) })
+		framework.Eventually(t, time.Minute, one.name+" is adopted again", func() error {
 			d := &appsv1.Deployment{}
 			if err := kube.Get(t.Context(), one.key(), d); err != nil || release09.IsUnadopted(d) {
 				return fmt.Errorf("the Deployment is release 0.9's: %w", err)
@@ -193,8 +189,8 @@ func (s stack) thereAndBack(t *testing.T, plain stack) {
 			return nil
 		})
 		one.waitServer(t, pinned.version)
-		if one.revision(t) != revisions[i] || one.pod(t).Name != pods[i] {
-			t.Errorf("%s has pod %s of revision %s, had %s of %s", one.name, one.pod(t).Name, one.revision(t), pods[i], revisions[i])
+		if one.in(t).Revision(one.name) != revisions[i] || one.pod(t).Name != pods[i] {
+			t.Errorf("%s has pod %s of revision %s, had %s of %s", one.name, one.pod(t).Name, one.in(t).Revision(one.name), pods[i], revisions[i])
 		}
 		if o := asked[i].end(); o.lost > 0 || o.sent < 20 {
 			t.Errorf("%s: %s; the first: %v", one.name, o, o.first)
@@ -209,16 +205,15 @@ func (s stack) thereAndBack(t *testing.T, plain stack) {
 func (s stack) runByRelease09(t *testing.T, file string) {
 	t.Helper()
 	cr, err := s.asV1alpha1(t.Context())
-	fixture.NoError(t, err)
-	text := fixture.ReadFile(t, filepath.Join(fixture.Root(), "tests", "e2e", "testdata", file))
-	if _, err := fixture.Release09(t.Context(), kube, cr, strings.ReplaceAll(string(text), "{{IMAGE}}", pinned.ref)); err != nil {
-		t.Fatal(err)
-	}
-	s.kubectl(t, "rollout", "status", "deployment/"+s.name, "--timeout="+serverStart.String())
+	framework.NoError(t, err)
+	text := framework.ReadFile(t, filepath.Join(framework.Root(), "tests", "e2e", "testdata", file))
+	_, err = framework.CreateAsRelease09(t.Context(), kube, cr, strings.ReplaceAll(string(text), "{{IMAGE}}", pinned.ref))
+	framework.NoError(t, err)
+	s.in(t).Kubectl("rollout", "status", "deployment/"+s.name, "--timeout="+serverStart.String())
 }
 
 // storedVersions are those in which resources may be stored.
 func (s stack) storedVersions(t *testing.T) []string {
 	t.Helper()
-	return strings.Fields(s.kubectl(t, "get", crd, "-o", "jsonpath={.status.storedVersions[*]}"))
+	return strings.Fields(s.in(t).Kubectl("get", crd, "-o", "jsonpath={.status.storedVersions[*]}"))
 }

@@ -11,7 +11,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -20,7 +19,7 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha1"
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 // asV1alpha1 reads the resource through the older version.
@@ -34,12 +33,11 @@ func (s stack) asV1alpha1(ctx context.Context) (*unstructured.Unstructured, erro
 // scaleOperator sets the number of the operator's pods and waits until they are ready and the others gone.
 func scaleOperator(t *testing.T, replicas int32) {
 	t.Helper()
-	d := &appsv1.Deployment{}
-	fixture.NoError(t, kube.Get(t.Context(), client.ObjectKey{Namespace: operatorNamespace, Name: operatorName}, d))
+	d := in(t, framework.OperatorNamespace).Deployment(framework.OperatorName)
 	before := d.DeepCopy()
 	d.Spec.Replicas = new(replicas)
-	fixture.NoError(t, kube.Patch(t.Context(), d, client.MergeFrom(before)))
-	fixture.Eventually(t, soon*2, "the operator is scaled", func() error {
+	framework.NoError(t, kube.Patch(t.Context(), d, client.MergeFrom(before)))
+	framework.Eventually(t, soon*2, "the operator is scaled", func() error {
 		if err := kube.Get(t.Context(), client.ObjectKeyFromObject(d), d); err != nil {
 			return err
 		}
@@ -55,7 +53,7 @@ func scaleOperator(t *testing.T, replicas int32) {
 func bothVersionsAreServed(t *testing.T) {
 	s := sampleStack(t)
 	u, err := s.asV1alpha1(t.Context())
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	if name, _, _ := unstructured.NestedString(u.Object, "spec", "server", "distribution", "name"); name != "starter" {
 		t.Errorf("in v1alpha1 the distribution is %q", name)
 	}
@@ -63,14 +61,12 @@ func bothVersionsAreServed(t *testing.T) {
 
 	scaleOperator(t, 2)
 	did(t, "the operator has two replicas")
-	load := fixture.StartLoad(t, fixture.OftenAsked, func(ctx context.Context) error {
+	load := framework.StartLoad(t, framework.DefaultLoadInterval, func(ctx context.Context) error {
 		_, err := s.asV1alpha1(ctx)
 		return err
 	})
 	for _, args := range [][]string{{"restart"}, {"status", "--timeout=120s"}} {
-		if _, err := cluster.KubectlRun(t.Context(), append([]string{"-n", operatorNamespace, "rollout", args[0], "deployment/" + operatorName}, args[1:]...)...); err != nil {
-			t.Fatal(err)
-		}
+		in(t, framework.OperatorNamespace).Kubectl(append([]string{"rollout", args[0], "deployment/" + framework.OperatorName}, args[1:]...)...)
 	}
 	scaleOperator(t, 1)
 	n := load.Check(t, "conversions while all replicas were replaced")
@@ -82,12 +78,9 @@ func bothVersionsAreServed(t *testing.T) {
 // Proves: US-7.1, US-7.2, FR-080 (a manifest of release 0.9 becomes a server with its provider and its key, and looks as it did there).
 func writtenAsV1alpha1(t *testing.T) {
 	s := stack{"e2e-v1alpha1", "old"}
-	namespace(t, s.namespace)
-	key := newKey()
-	s.startModelServer(t, sampleServer, sampleModel, key)
-	s.putSecret(t, sampleSecret, key)
+	s.prepare(t, sampleModel)
 	resource := load(t, "tests", "e2e", "testdata", "starter-v1alpha1.yaml")
-	s.apply(t, asJSON(t, resource.Object))
+	s.in(t).Apply(asJSON(t, resource.Object))
 	cr := s.waitReady(t)
 	did(t, "a manifest of v1alpha1 is Ready")
 
@@ -99,12 +92,12 @@ func writtenAsV1alpha1(t *testing.T) {
 		t.Errorf("port 9321 of the pod answers %d", status)
 	}
 	checkStatusInV1alpha1(t, s, cr)
-	out := s.kubectl(t, "get", "llamastackdistributions.v1alpha1.llamastack.io")
+	out := s.in(t).Kubectl("get", "llamastackdistributions.v1alpha1.llamastack.io")
 	if !strings.Contains(out, "SERVER VERSION") || !strings.Contains(out, cr.Status.Version.LlamaStackServerVersion) {
 		t.Errorf("columns of v1alpha1:\n%s", out)
 	}
 	before := s.settled(t)
-	if out := s.apply(t, asJSON(t, resource.Object)); !strings.HasSuffix(out, "unchanged") {
+	if out := s.in(t).Apply(asJSON(t, resource.Object)); !strings.HasSuffix(out, "unchanged") {
 		t.Errorf("applied again: %s", out)
 	}
 	if diff := cmp.Diff(before, s.versions(t)); diff != "" {
@@ -112,7 +105,7 @@ func writtenAsV1alpha1(t *testing.T) {
 	}
 	did(t, "it serves on its port, shows the columns and the status of v1alpha1, and applying it again changes nothing")
 
-	revision := s.revision(t)
+	revision := s.in(t).Revision(s.name)
 	env, _, _ := unstructured.NestedSlice(resource.Object, "spec", "server", "containerSpec", "env")
 	s.edit(t, resource, append(env, map[string]any{"name": "VLLM_MAX_TOKENS", "value": "1024"}), "server", "containerSpec", "env")
 	s.waitReady(t)
@@ -120,7 +113,7 @@ func writtenAsV1alpha1(t *testing.T) {
 	s.checkVLLM(t, 1024)
 	s.chats(t, sampleServer, sampleServer, sampleModel)
 	did(t, "one more variable: one rollout, and the provider has the new setting")
-	s.kubectl(t, "delete", "llamastackdistributions.v1alpha1.llamastack.io", s.name)
+	s.in(t).Kubectl("delete", "llamastackdistributions.v1alpha1.llamastack.io", s.name)
 }
 
 // checkVLLM fails the test unless the server has the provider that VLLM_URL asks for, with so many tokens at most.
@@ -136,9 +129,9 @@ func (s stack) checkVLLM(t *testing.T, maxTokens float64) {
 func checkStatusInV1alpha1(t *testing.T, s stack, cr *v1alpha2.LlamaStackDistribution) {
 	t.Helper()
 	u, err := s.asV1alpha1(t.Context())
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	shown := &v1alpha1.LlamaStackDistribution{}
-	fixture.NoError(t, runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, shown))
+	framework.NoError(t, runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, shown))
 	if string(shown.Status.Phase) != string(cr.Status.Phase) || shown.Status.Phase == "" {
 		t.Errorf("its phase is %q in v1alpha1 and %q in v1alpha2", shown.Status.Phase, cr.Status.Phase)
 	}

@@ -16,10 +16,10 @@ func appearingSecretHeals(t *testing.T) {
 	s := sampleStack(t)
 	const late = "late-creds"
 	sample := load(t, "config", "samples", "v1alpha2-simple.yaml")
-	revision := s.revision(t)
+	revision := s.in(t).Revision(s.name)
 	s.edit(t, sample, map[string]any{"name": late, "key": "token"}, "providers", "inference", "apiKey")
-	s.waitCondition(t, soon, v1alpha2.ConditionReady, metav1.ConditionFalse, string(problem.SecretNotFound))
-	generation := s.get(t).Generation
+	s.in(t).Within(soon).WaitCondition(s.name, v1alpha2.ConditionReady, metav1.ConditionFalse, string(problem.SecretNotFound))
+	generation := s.in(t).CR(s.name).Generation
 	did(t, "the spec names a Secret that does not exist: Ready is False (SecretNotFound)")
 
 	s.putSecret(t, late, s.secretToken(t, sampleServer+"-key"))

@@ -24,7 +24,7 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/parse"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 // modelServers is the CustomResourceDefinition of KServe's objects, which takes anything.
@@ -50,8 +50,8 @@ func endpointInputs() []input {
 		if err := os.WriteFile(file, []byte(modelServers), 0o600); err != nil {
 			return "", err
 		}
-		w.kubectl(t, "apply", "-f", file)
-		w.kubectl(t, "wait", "--for=condition=Established", "--timeout=60s", "crd/inferenceservices.serving.kserve.io")
+		w.in(t, metav1.NamespaceDefault).Kubectl("apply", "-f", file)
+		w.in(t, metav1.NamespaceDefault).Kubectl("wait", "--for=condition=Established", "--timeout=60s", "crd/inferenceservices.serving.kserve.io")
 		return "created", nil
 	}}}
 	for _, c := range []struct{ name, content, want string }{
@@ -78,7 +78,7 @@ func endpointInputs() []input {
 		}})
 	}
 	return append(all, input{name: "200 Services of 250 KB beside that of an endpoint", want: []string{accepted}, send: func(t *testing.T, w *world) (string, error) {
-		err := <-fixture.AtOnce(200, func(i int) error {
+		err := <-framework.Parallel(200, func(i int) error {
 			s := &corev1.Service{ObjectMeta: meta(fmt.Sprint("large-", i)), Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeExternalName, ExternalName: "a.example.com"}}
 			if i == 0 {
 				s.Spec = corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 80}}}
@@ -99,15 +99,15 @@ func registrationInputs() []input {
 	register := func(name string, count int, config, want string) input {
 		return input{name: name, want: []string{"InvalidOperatorSettings", want}, send: func(t *testing.T, w *world) (string, error) {
 			id := identifier(name)
-			err := <-fixture.AtOnce(count, func(i int) error {
+			err := <-framework.Parallel(count, func(i int) error {
 				distribution := fmt.Sprintf("%s-%04d", id, i)
 				return w.admin.Create(t.Context(), &corev1.ConfigMap{
-					ObjectMeta: metav1.ObjectMeta{Namespace: operatorNamespace, Name: distribution, Labels: map[string]string{settings.LabelDistribution: distribution}},
+					ObjectMeta: metav1.ObjectMeta{Namespace: framework.OperatorNamespace, Name: distribution, Labels: map[string]string{settings.LabelDistribution: distribution}},
 					Data:       map[string]string{"image": "quay.io/a/b:0.7.1", "config.yaml": config},
 				})
 			})
 			defer func() {
-				_ = w.admin.DeleteAllOf(t.Context(), &corev1.ConfigMap{}, client.InNamespace(operatorNamespace), client.HasLabels{settings.LabelDistribution})
+				_ = w.admin.DeleteAllOf(t.Context(), &corev1.ConfigMap{}, client.InNamespace(framework.OperatorNamespace), client.HasLabels{settings.LabelDistribution})
 			}()
 			if err != nil {
 				return "", err
@@ -152,7 +152,7 @@ func packageInputs() (all []input) {
 			registry := httptest.NewServer(packageRegistry(c.layer))
 			t.Cleanup(registry.Close)
 			host := strings.TrimPrefix(registry.URL, "http://")
-			w.configMap(t, operatorNamespace, settingsName, map[string]string{"registries": fmt.Sprintf("plainHTTP: [%q]\n", host)})
+			w.configMap(t, framework.OperatorNamespace, settingsName, map[string]string{"registries": fmt.Sprintf("plainHTTP: [%q]\n", host)})
 			id := identifier("package " + c.name)
 			spec := starter + `,"externalProviders":{"inference":{"providerId":"mine","image":"` + host + `/team/provider:1"}}`
 			return w.send(t, "v1alpha2", namespace, id, resource("v1alpha2", id, spec), c.want, "InvalidImage")

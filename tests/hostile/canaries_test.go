@@ -17,7 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 // useSecrets lets resources of somebody else use Secrets all the time: as the key and in a setting of a provider, as the password of one
@@ -36,9 +36,7 @@ func (w *world) useSecrets(t *testing.T) {
 			`"sql":{"type":"postgres","connectionString":{"name":"keys","key":"postgres"}}}`
 	}
 	for name, spec := range map[string]string{busy: keyed("token"), "refused": keyed("broken")} {
-		if denied, err := w.store(t, "v1alpha2", bystanders, name, resource("v1alpha2", name, spec)); denied != "" || err != nil {
-			t.Fatal(denied, err)
-		}
+		w.mustStore(t, bystanders, name, spec)
 	}
 	text, err := w.awaitReason(t.Context(), bystanders, "refused", string(problem.InvalidSecret))
 	if err != nil {
@@ -48,10 +46,10 @@ func (w *world) useSecrets(t *testing.T) {
 
 // checkSecrets searches the cluster and the operator's logs, of which the last is one of the highest level, for the values of the Secrets that
 // were in use all the time, those that the operator derived among them.
-func (w *world) checkSecrets(t *testing.T, logs []*os.File) {
+func (w *world) checkSecrets(t *testing.T, logs []string) {
 	t.Helper()
 	var secrets corev1.SecretList
-	fixture.NoError(t, w.admin.List(t.Context(), &secrets, client.InNamespace(bystanders)))
+	framework.NoError(t, w.admin.List(t.Context(), &secrets, client.InNamespace(bystanders)))
 	derived := 0
 	for i := range secrets.Items {
 		if metav1.GetControllerOf(&secrets.Items[i]) == nil {
@@ -64,21 +62,20 @@ func (w *world) checkSecrets(t *testing.T, logs []*os.File) {
 			}
 		}
 	}
-	objects, err := cluster.ObjectsButSecrets(t.Context())
-	fixture.NoError(t, err)
+	objects, err := cluster.NonSecretObjects(t.Context())
+	framework.NoError(t, err)
 	places := map[string]string{"an object": objects}
 	var printed []byte
 	for i, log := range logs {
-		if printed, err = os.ReadFile(log.Name()); err != nil {
-			t.Fatal(err)
-		}
+		printed, err = os.ReadFile(log)
+		framework.NoError(t, err)
 		places["log "+strconv.Itoa(i)] = string(printed)
 	}
 	if derived == 0 || !bytes.Contains(printed, []byte(`"level":"Level(-`)) {
 		t.Errorf("%d values were derived of Secrets, or nothing that only a high log level prints was printed", derived)
 	}
 	for place, text := range places {
-		for _, found := range w.canaries.In(text) {
+		for _, found := range w.canaries.Find(text) {
 			t.Errorf("%s contains %s", place, found)
 		}
 	}

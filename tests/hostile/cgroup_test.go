@@ -16,7 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 const cgroupTop = "/sys/fs/cgroup"
@@ -49,7 +49,7 @@ func newMemoryGroup(t *testing.T, limit int64) *memoryGroup {
 	}
 	t.Cleanup(func() {
 		// The kernel takes a moment to let go of a process that ended.
-		if err := fixture.Poll(context.WithoutCancel(t.Context()), time.Minute, func() error {
+		if err := framework.Poll(context.WithoutCancel(t.Context()), time.Minute, func() error {
 			if err := os.Remove(g.dir); !errors.Is(err, os.ErrNotExist) {
 				return err
 			}
@@ -116,7 +116,7 @@ func (g *memoryGroup) peak(t *testing.T) int64 {
 		return 0
 	}
 	n, err := strconv.ParseInt(string(bytes.TrimSpace(text)), 10, 64)
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	return n
 }
 
@@ -127,11 +127,11 @@ func (g *memoryGroup) kills(t *testing.T) int {
 	if g.v1 {
 		file = "memory.oom_control"
 	}
-	text := fixture.ReadFile(t, filepath.Join(g.dir, file))
+	text := framework.ReadFile(t, filepath.Join(g.dir, file))
 	for line := range strings.Lines(string(text)) {
 		if count, ok := strings.CutPrefix(line, "oom_kill "); ok {
 			n, err := strconv.Atoi(strings.TrimSpace(count))
-			fixture.NoError(t, err)
+			framework.NoError(t, err)
 			return n
 		}
 	}

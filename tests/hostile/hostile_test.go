@@ -10,13 +10,16 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 const (
@@ -48,9 +51,9 @@ func TestNothingBringsTheOperatorDown(t *testing.T) {
 	w.namespace(t, namespace)
 	w.namespace(t, bystanders)
 	w.namespace(t, guarded)
-	w.applyDepthPolicy(t)
+	w.in(t, metav1.NamespaceDefault).Apply(depthPolicy(t, guarded))
 	stored := w.storeWithoutWebhooks(t)
-	w.operator = newOperator(t, w.admin, "--zap-log-level=127", "--operator-image=quay.io/a/operator:1")
+	w.operator = newOperator(t, w.in(t, framework.OperatorNamespace), "--zap-log-level=127", "--operator-image=quay.io/a/operator:1")
 	w.useSecrets(t)
 	w.startEdits(t)
 	t.Run("stored before", func(t *testing.T) { w.run(t, stored) })
@@ -76,18 +79,28 @@ func TestNothingBringsTheOperatorDown(t *testing.T) {
 	}
 	w.checkOperator(t)
 	talkative := w.operator
-	talkative.stop()
-	w.operator = newOperator(t, w.admin) // as it is installed
+	talkative.Kill()
+	w.operator = newOperator(t, w.in(t, framework.OperatorNamespace)) // as it is installed
 	t.Run("latency", func(t *testing.T) { w.run(t, latencyInputs()) })
 	w.report.print(t)
 	w.checkOperator(t)
-	w.check(t, w.operator.log, talkative.log)
+	w.check(t, w.operator.Log, talkative.Log)
+}
+
+// depthPolicy returns the policy that the overlay without webhooks has for administrators, for the custom resources of one namespace.
+func depthPolicy(t *testing.T, namespace string) (text string) {
+	t.Helper()
+	for _, name := range []string{"policy.yaml", "binding.yaml"} {
+		file := framework.ReadFile(t, filepath.Join(framework.Root(), "config", "overlays", "namespaced", "admin", "depth", name))
+		text += "\n---\n" + strings.ReplaceAll(string(file), "ame: depth\n", "ame: depth-"+namespace+"\n")
+	}
+	return text + "  matchResources: {namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: " + namespace + "}}}\n"
 }
 
 // checkOperator looks at what became of the process.
 func (w *world) checkOperator(t *testing.T) {
 	t.Helper()
-	fixture.Eventually(t, time.Minute, "the operator is ready in the end", w.operator.ready)
+	framework.Eventually(t, time.Minute, "the operator is ready in the end", w.operator.Ready)
 	if w.operator.starts > 1 {
 		t.Errorf("the operator ended %d times", w.operator.starts-1)
 	}
@@ -96,8 +109,8 @@ func (w *world) checkOperator(t *testing.T) {
 	}
 	w.notePeak(t)
 	t.Logf("the control group, page cache included, used at most %d MiB", w.operator.group.peak(t)>>20)
-	info, err := w.operator.log.Stat()
-	fixture.NoError(t, err)
+	info, err := os.Stat(w.operator.Log)
+	framework.NoError(t, err)
 	t.Logf("the operator printed %d KiB", info.Size()>>10)
 	if info.Size() > maxLog {
 		t.Errorf("the log of the operator has %d bytes, want at most %d", info.Size(), maxLog)
@@ -105,7 +118,7 @@ func (w *world) checkOperator(t *testing.T) {
 }
 
 // check looks at what is left in the end.
-func (w *world) check(t *testing.T, logs ...*os.File) {
+func (w *world) check(t *testing.T, logs ...string) {
 	t.Helper()
 	t.Logf("between the inputs, it used at most %d MiB", w.peak>>20)
 	if peak := w.report.peak(); peak > maxPeak {
@@ -119,7 +132,7 @@ func (w *world) check(t *testing.T, logs ...*os.File) {
 func (w *world) notePeak(t *testing.T) {
 	t.Helper()
 	used, err := w.operator.usage()
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	w.peak = max(w.peak, used.peak)
 }
 
@@ -128,12 +141,12 @@ func (w *world) notePeak(t *testing.T) {
 // Proves: L-19.
 func checkRoles(t *testing.T) {
 	t.Helper()
-	roles, err := fixture.ReadRoles()
-	fixture.NoError(t, err)
+	roles, err := framework.ReadRoles()
+	framework.NoError(t, err)
 	requests, err := cluster.Requests()
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	roles.Note(requests)
-	if err := roles.Lacking(); err != nil {
+	if err := roles.Missing(); err != nil {
 		t.Error(err)
 	}
 }
@@ -147,12 +160,12 @@ func (w *world) run(t *testing.T, inputs []input) {
 
 func (w *world) one(t *testing.T, in input) {
 	if w.operator.alive() != nil {
-		w.operator.start(t) // so that one input that ends it does not hide what the others do
+		w.operator.start() // so that one input that ends it does not hide what the others do
 	}
 	w.notePeak(t)
 	w.operator.resetPeak()
 	before, err := w.operator.usage()
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	began := time.Now()
 	answer, err := in.send(t, w)
 	took := time.Since(began)
@@ -165,7 +178,7 @@ func (w *world) one(t *testing.T, in input) {
 	if len(in.want) == 0 {
 		t.Error("nobody says which answer is the right one")
 	}
-	for _, found := range w.canaries.In(answer) {
+	for _, found := range w.canaries.Find(answer) {
 		t.Errorf("the answer contains %s", found)
 	}
 	if !mentions(answer, in.want) {
@@ -218,7 +231,7 @@ func (w *world) edit(ctx context.Context, name string) error {
 			err = errors.New(denial(code, answer))
 		}
 		if err == nil {
-			err = fixture.Poll(ctx, answerWithin, func() error {
+			err = framework.Poll(ctx, answerWithin, func() error {
 				o, err := w.observe(ctx, bystanders, name)
 				if err == nil && o.status.ObservedGeneration < o.generation {
 					err = fmt.Errorf("generation %d of %d is observed", o.status.ObservedGeneration, o.generation)

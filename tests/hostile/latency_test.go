@@ -21,7 +21,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 // hostileAtOnce is how many of the largest resources there are. Between two edits is editPeriod, so that the rollout of one is not measured with the
@@ -49,9 +49,8 @@ type latencies struct {
 // edit is when an edit began, when it was answered, and when it was in the Deployment.
 type edit struct{ began, answered, deployed time.Time }
 
-// latencyInputs are what somebody waits for who edits a small resource: alone; while the operator validates ten of the largest again and
-// again, because its settings change; and while ten people edit these without a pause. Someone else edits a ConfigMap meanwhile: that shows
-// what the API server alone takes.
+// latencyInputs measure edits of a small resource: alone, while the operator validates ten of the largest resources again and again, and while these
+// are edited without a pause. Edits of a ConfigMap show the time of the API server alone.
 func latencyInputs() []input {
 	return []input{
 		{name: "edits meanwhile, of nothing else", want: []string{"Deployment"}, send: func(t *testing.T, w *world) (string, error) {
@@ -119,9 +118,9 @@ func (l *latencies) own(name string) (own []time.Duration, _ error) {
 	if err != nil {
 		return nil, err
 	}
-	user := "system:serviceaccount:" + operatorNamespace + ":"
+	user := "system:serviceaccount:" + framework.OperatorNamespace + ":"
 	for _, e := range l.edits {
-		var about []fixture.Request
+		var about []framework.Request
 		var end time.Time
 		for _, r := range all {
 			if strings.HasPrefix(r.User, user) && r.Namespace == bystanders && strings.HasPrefix(r.Name, name) && !strings.HasSuffix(r.Resource, "/status") &&
@@ -153,7 +152,7 @@ func largestName(i int) string { return fmt.Sprintf("h-largest-%d", i) }
 
 // validateAgain changes the ConfigMap of the operator's settings again and again: each time, all resources are validated.
 func (w *world) validateAgain(ctx context.Context) {
-	settings := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: operatorNamespace, Name: settingsName}}
+	settings := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: framework.OperatorNamespace, Name: settingsName}}
 	_ = w.admin.Create(ctx, settings)
 	defer func() { _ = w.admin.Delete(context.WithoutCancel(ctx), settings) }()
 	for number := 0; pause(ctx.Done(), validatePeriod); number++ {

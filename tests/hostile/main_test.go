@@ -1,55 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//go:build linux
-
 package hostile
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"os"
-	"path/filepath"
 	"testing"
 	"time"
 
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
-const crdName = "crd/llamastackdistributions.llamastack.io"
-
-var cluster *fixture.Cluster
+var cluster *framework.Cluster
 
 func TestMain(m *testing.M) {
-	code, err := fixture.Isolated(func() (int, error) { return inside(m) })
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		code = 1
-	}
-	os.Exit(code)
-}
-
-func inside(m *testing.M) (code int, err error) {
-	if cluster, err = fixture.Up(fixture.ControlPlane, "hostile"); err != nil {
-		return 1, err
-	}
-	defer func() {
-		end := cluster.Remove
-		if code != 0 {
-			fmt.Fprintln(os.Stderr, "logs of the cluster:", cluster.Logs)
-			end = cluster.Down
-		}
-		err = errors.Join(err, end())
-	}()
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
-	for _, arguments := range [][]string{
-		{"apply", "-f", filepath.Join(fixture.Root(), "dist", "install.yaml")},
-		{"wait", "--for=condition=Established", "--timeout=60s", crdName},
-	} {
-		if _, err := cluster.KubectlRun(ctx, arguments...); err != nil {
-			return 1, err
-		}
-	}
-	return m.Run(), nil
+	framework.IsolatedMain(m, "hostile", func(c *framework.Cluster) error {
+		cluster = c
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		defer cancel()
+		return c.Install(ctx)
+	}, func() error { return nil })
 }

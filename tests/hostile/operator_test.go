@@ -5,142 +5,63 @@
 package hostile
 
 import (
-	"context"
 	"errors"
-	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strconv"
-	"strings"
-	"syscall"
 	"testing"
 	"time"
 
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
-)
-
-const (
-	operatorNamespace  = "llama-stack-k8s-operator-system"
-	operatorDeployment = "llama-stack-k8s-operator-controller-manager"
-	webhookService     = "llama-stack-k8s-operator-webhook-service"
-	healthAddress      = "127.0.0.1:8081"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 // operator is the operator's program with the arguments, the environment and the memory limit of the released manifest.
 type operator struct {
-	arguments, environment []string
-	group                  *memoryGroup
-	log                    *os.File
-	webhook                string // where the API server finds the webhooks
-	starts                 int    // how often it was started
-	cmd                    *exec.Cmd
-	done                   chan struct{}
-	err                    error
+	*framework.Process
+	t       *testing.T
+	options framework.ProcessOptions
+	group   *memoryGroup
+	webhook string // where the API server finds the webhooks
+	starts  int    // how often it was started
 }
 
 // newOperator starts it, with further arguments, and waits until it is ready.
-func newOperator(t *testing.T, admin client.Client, arguments ...string) *operator {
+func newOperator(t *testing.T, n *framework.Namespace, arguments ...string) *operator {
 	t.Helper()
-	binary := os.Getenv("LLSD_OPERATOR")
-	if binary == "" {
-		t.Fatal(`LLSD_OPERATOR does not name the operator's program: run these tests by "make test-hostile"`)
-	}
-	deployment := &appsv1.Deployment{}
-	if err := admin.Get(t.Context(), client.ObjectKey{Namespace: operatorNamespace, Name: operatorDeployment}, deployment); err != nil {
-		t.Fatal(err)
-	}
-	service := &corev1.Service{}
-	if err := admin.Get(t.Context(), client.ObjectKey{Namespace: operatorNamespace, Name: webhookService}, service); err != nil {
-		t.Fatal(err)
-	}
-	account := deployment.Spec.Template.Spec.ServiceAccountName
-	if _, err := cluster.ServiceAccountConfig(operatorNamespace, account); err != nil {
-		t.Fatal(err)
-	}
-	container := deployment.Spec.Template.Spec.Containers[0]
-	log, err := os.Create(filepath.Join(t.TempDir(), "operator.log"))
-	fixture.NoError(t, err)
-	o := &operator{
-		group: newMemoryGroup(t, container.Resources.Limits.Memory().Value()), log: log, webhook: service.Spec.ClusterIP + ":443",
-		environment: []string{"KUBECONFIG=" + filepath.Join(cluster.Dir, operatorNamespace+"."+account+".kubeconfig")},
-	}
-	o.arguments = append([]string{"-c", `echo $$ >"$0" && exec "$@"`, filepath.Join(o.group.dir, "cgroup.procs"), binary}, container.Args...)
-	o.arguments = append(o.arguments, "--health-probe-bind-address="+healthAddress, "--webhook-bind-address=:443") // the port of the Service
-	o.arguments = append(o.arguments, arguments...)
-	for _, variable := range container.Env {
-		value := variable.Value
-		if from := variable.ValueFrom; from != nil && from.FieldRef != nil && from.FieldRef.FieldPath == "metadata.namespace" {
-			value = operatorNamespace
-		}
-		o.environment = append(o.environment, variable.Name+"="+value)
-	}
-	t.Cleanup(func() {
-		o.stop()
-		if t.Failed() {
-			t.Logf("the operator printed last:\n%s", o.lastWords())
-		}
-		_ = log.Close()
-	})
-	o.start(t)
+	deployment, service := n.Deployment(framework.OperatorName), &corev1.Service{}
+	framework.NoError(t, n.Get(service, framework.WebhookService))
+	kubeconfig, err := cluster.OperatorKubeconfig()
+	framework.NoError(t, err)
+	container := &deployment.Spec.Template.Spec.Containers[0]
+	group := newMemoryGroup(t, container.Resources.Limits.Memory().Value())
+	o := &operator{t: t, group: group, webhook: service.Spec.ClusterIP + ":443", options: framework.ContainerOptions(container, "")}
+	o.options.Wrapper = []string{"/bin/sh", "-c", `echo $$ >"$0" && exec "$@"`, filepath.Join(group.dir, "cgroup.procs")}
+	o.options.Kubeconfig, o.options.Webhook = kubeconfig, ":443" // the port of the Service
+	o.options.Log = filepath.Join(t.TempDir(), "operator.log")
+	o.options.Args = append(o.options.Args, arguments...)
+	o.start()
 	return o
 }
 
-// start starts it once more and waits until it is ready.
-func (o *operator) start(t *testing.T) {
-	t.Helper()
+// start starts it once more and waits until it is ready. It ends with the test of newOperator.
+func (o *operator) start() {
 	o.starts++
-	o.done = make(chan struct{})
-	o.cmd = exec.CommandContext(context.Background(), "/bin/sh", o.arguments...)
-	o.cmd.Env, o.cmd.Stdout, o.cmd.Stderr = o.environment, o.log, o.log
-	o.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL} // also when this program is ended in between
-	fixture.NoError(t, o.cmd.Start())
-	go func() {
-		defer close(o.done)
-		o.err = o.cmd.Wait()
-	}()
-	fixture.Eventually(t, time.Minute, "the operator is ready", o.ready)
+	o.Process = framework.StartProcess(o.t, o.options)
+	o.WaitReady(o.t)
 }
 
-func (o *operator) stop() {
-	_ = o.cmd.Process.Kill()
-	<-o.done
-}
-
-// lastWords is the end of the log, and where a panic begins.
-func (o *operator) lastWords() string {
-	text, err := os.ReadFile(o.log.Name())
-	if err != nil {
-		return err.Error()
-	}
-	if at := regexp.MustCompile(`(?m)^(panic|fatal error|runtime): `).FindIndex(text); at != nil {
-		return string(text[at[0]:min(len(text), at[0]+3000)])
-	}
-	return string(text[max(0, len(text)-3000):])
-}
-
-// alive reports whether the process that was started last still runs.
+// alive returns an error if the process that was started last has ended, or is about to because it has lost its memory.
 func (o *operator) alive() error {
 	if _, err := o.usage(); err == nil {
 		return nil
 	}
-	<-o.done // a process without memory is about to be gone
-	return fmt.Errorf("the operator ended: %w", errors.Join(o.err, errors.New(o.cmd.ProcessState.String())))
+	<-o.Ended
+	return o.Alive()
 }
 
 func (o *operator) ended() bool { return o.alive() != nil }
-
-func (o *operator) ready() error {
-	if err := o.alive(); err != nil {
-		return err
-	}
-	return fixture.Ready(healthAddress)
-}
 
 // usage is what the process has used.
 type usage struct {
@@ -150,31 +71,12 @@ type usage struct {
 }
 
 func (o *operator) usage() (usage, error) {
-	proc := "/proc/" + strconv.Itoa(o.cmd.Process.Pid)
-	cpu, err1 := fixture.ProcessorTimeOf(o.cmd.Process.Pid)
-	status, err2 := os.ReadFile(filepath.Join(proc, "status"))
-	if err := errors.Join(err1, err2); err != nil {
-		return usage{}, err
-	}
-	u := usage{cpu: cpu}
-	for line := range strings.Lines(string(status)) {
-		for name, into := range map[string]*int64{"VmHWM:": &u.peak, "VmRSS:": &u.resident} {
-			if rest, ok := strings.CutPrefix(line, name); ok {
-				kib, err := strconv.ParseInt(strings.Fields(rest)[0], 10, 64)
-				if err != nil {
-					return u, err
-				}
-				*into = kib << 10
-			}
-		}
-	}
-	if u.peak == 0 {
-		return u, errors.New("the process has ended")
-	}
-	return u, nil
+	cpu, err1 := framework.CPUTimeOf(o.PID())
+	resident, peak, err2 := framework.MemoryOf(o.PID())
+	return usage{cpu: cpu, resident: resident, peak: peak}, errors.Join(err1, err2)
 }
 
 // resetPeak lets the peak begin anew at what is resident now.
 func (o *operator) resetPeak() {
-	_ = os.WriteFile("/proc/"+strconv.Itoa(o.cmd.Process.Pid)+"/clear_refs", []byte("5"), 0o200)
+	_ = os.WriteFile("/proc/"+strconv.Itoa(o.PID())+"/clear_refs", []byte("5"), 0o200)
 }

@@ -31,7 +31,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/names"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 const (
@@ -53,7 +53,7 @@ func TestManyNewCustomResources(t *testing.T) {
 	if limit := os.Getenv(memoryVariable); limit != "" {
 		w.giveMemory(t, limit)
 	}
-	w.operator = newOperator(t, w.admin)
+	w.operator = newOperator(t, w.in(t, framework.OperatorNamespace))
 	sizes := "50"
 	if named := os.Getenv(paceVariable); named != "" {
 		sizes = named
@@ -62,16 +62,12 @@ func TestManyNewCustomResources(t *testing.T) {
 	w.silent(t)
 	lines := tabwriter.NewWriter(&report, 0, 0, 2, ' ', 0)
 	idle, err := w.operator.usage()
-	if err != nil {
-		t.Fatal(err)
-	}
+	framework.NoError(t, err)
 	printFigures(lines, 0, []figure{{"memory of an idle operator", mib(idle.resident), "45 MiB"}})
 	var former []string
 	for size := range strings.SplitSeq(sizes, ",") {
 		n, err := strconv.Atoi(size)
-		if err != nil {
-			t.Fatal(err)
-		}
+		framework.NoError(t, err)
 		w.remove(t, former...)
 		former = []string{fmt.Sprintf("pace-%d", n), fmt.Sprintf("beside-%d", n)}
 		t.Run(size, func(t *testing.T) { printFigures(lines, n, w.pace(t, n, former[0], former[1])) })
@@ -91,13 +87,9 @@ func TestManyNewCustomResources(t *testing.T) {
 func (w *world) giveMemory(t *testing.T, limit string) {
 	t.Helper()
 	memory, err := quantity.ParseQuantity(limit)
-	if err != nil {
-		t.Fatal(err)
-	}
+	framework.NoError(t, err)
 	d := &appsv1.Deployment{}
-	if err := w.admin.Get(t.Context(), client.ObjectKey{Namespace: operatorNamespace, Name: operatorDeployment}, d); err != nil {
-		t.Fatal(err)
-	}
+	framework.NoError(t, w.admin.Get(t.Context(), client.ObjectKey{Namespace: framework.OperatorNamespace, Name: framework.OperatorName}, d))
 	container := &d.Spec.Template.Spec.Containers[0]
 	container.Resources.Limits[corev1.ResourceMemory] = memory
 	for i := range container.Env {
@@ -105,9 +97,7 @@ func (w *world) giveMemory(t *testing.T, limit string) {
 			container.Env[i].Value = strconv.FormatInt(memory.Value()/2, 10)
 		}
 	}
-	if err := w.admin.Update(t.Context(), d); err != nil {
-		t.Fatal(err)
-	}
+	framework.NoError(t, w.admin.Update(t.Context(), d))
 }
 
 // figure is something that was measured, with its goal; none is empty.
@@ -201,7 +191,7 @@ func (w *world) burst(t *testing.T, namespace string, n int, spec string) cost {
 	before, err1 := w.operator.usage()
 	server := apiServerCPU(t)
 	began := time.Now()
-	creating := fixture.AtOnce(n, func(i int) error {
+	creating := framework.Parallel(n, func(i int) error {
 		name := fmt.Sprintf("s-%d", i)
 		code, answer, err := w.ask(ctx, "POST", strings.TrimSuffix(resourcePath("v1alpha2", namespace, ""), "/"), resource("v1alpha2", name, spec))
 		if err == nil && code != 201 {
@@ -240,9 +230,8 @@ func (w *world) deployments(ctx context.Context, namespace string, n int) int {
 	return len(there)
 }
 
-// replay writes what the operator wrote for a custom resource, so many times: its objects, an Event, and a patch in place of the status. The cluster's own
-// controllers have the same to do for these objects as for the operator's. It begins and ends with a cluster that has none of them: the more Services there
-// are, the longer Kubernetes takes for a new one.
+// replay writes the operator's objects for a custom resource n times, each with an Event and a patch. It begins and ends without such objects,
+// because Kubernetes takes longer for a Service the more of them exist.
 func (w *world) replay(t *testing.T, namespace string, n int) cost {
 	t.Helper()
 	pattern := namespace + "-of"
@@ -252,7 +241,7 @@ func (w *world) replay(t *testing.T, namespace string, n int) cost {
 	w.namespace(t, namespace)
 	server := apiServerCPU(t)
 	began := time.Now()
-	err := <-fixture.AtOnce(n, func(i int) error {
+	err := <-framework.Parallel(n, func(i int) error {
 		var last client.Object
 		for _, one := range templates {
 			o := reflect.New(one.kind).Interface().(client.Object)
@@ -274,9 +263,7 @@ func (w *world) replay(t *testing.T, namespace string, n int) cost {
 		patch := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"annotations":{"replay":"status"}}}`))
 		return errors.Join(w.admin.Create(t.Context(), event), w.admin.Patch(t.Context(), last, patch))
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	framework.NoError(t, err)
 	c := cost{took: time.Since(began), apiServer: apiServerCPU(t) - server}
 	t.Logf("the replay took %s, processor time of the API server %s", c.took.Round(time.Second), c.apiServer)
 	w.remove(t, namespace, pattern)
@@ -287,13 +274,10 @@ func (w *world) replay(t *testing.T, namespace string, n int) cost {
 func (w *world) remove(t *testing.T, namespaces ...string) {
 	t.Helper()
 	for _, name := range namespaces {
-		err := w.admin.Delete(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}})
-		if client.IgnoreNotFound(err) != nil {
-			t.Fatal(err)
-		}
+		framework.NoError(t, client.IgnoreNotFound(w.admin.Delete(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}})))
 	}
 	for _, name := range namespaces {
-		fixture.Eventually(t, paceTimeout, name+" is gone", func() error {
+		framework.Eventually(t, paceTimeout, name+" is gone", func() error {
 			err := w.admin.Get(t.Context(), client.ObjectKey{Name: name}, &corev1.Namespace{})
 			if apierrors.IsNotFound(err) {
 				return nil
@@ -322,16 +306,10 @@ func (w *world) written(t *testing.T, namespace string) (list []template) {
 		o.SetOwnerReferences(nil)
 		delete(o.GetLabels(), names.LabelManagedBy) // the operator would watch it
 		text, err := json.Marshal(o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		framework.NoError(t, err)
 		list = append(list, template{kind: reflect.TypeOf(o).Elem(), text: text})
 	}
-	get := func(o client.Object, name string) {
-		if err := w.admin.Get(t.Context(), client.ObjectKey{Namespace: namespace, Name: name}, o); err != nil {
-			t.Fatal(err)
-		}
-	}
+	get := func(o client.Object, name string) { framework.NoError(t, w.in(t, namespace).Get(o, name)) }
 	account := &corev1.ServiceAccount{}
 	get(account, "s-0-sa")
 	add(account)
@@ -354,12 +332,10 @@ func (w *world) written(t *testing.T, namespace string) (list []template) {
 func (w *world) requestsOf(t *testing.T, namespace string) int {
 	t.Helper()
 	all, err := cluster.Requests()
-	if err != nil {
-		t.Fatal(err)
-	}
+	framework.NoError(t, err)
 	count := 0
 	for i := range all {
-		if all[i].Namespace == namespace && strings.HasPrefix(all[i].User, "system:serviceaccount:"+operatorNamespace+":") {
+		if all[i].Namespace == namespace && strings.HasPrefix(all[i].User, "system:serviceaccount:"+framework.OperatorNamespace+":") {
 			count++
 		}
 	}
@@ -370,7 +346,7 @@ func (w *world) requestsOf(t *testing.T, namespace string) int {
 func (w *world) silent(t *testing.T) {
 	t.Helper()
 	last, since := usage{}, time.Now()
-	fixture.Eventually(t, paceTimeout, "the operator is silent", func() error {
+	framework.Eventually(t, paceTimeout, "the operator is silent", func() error {
 		now, err := w.operator.usage()
 		if now.cpu-last.cpu > 3*quiet/100 { // its lease takes some
 			last, since = now, time.Now()
@@ -385,17 +361,11 @@ func (w *world) silent(t *testing.T) {
 // someEdits measures edits of one custom resource while something happens, or for ten seconds.
 func (w *world) someEdits(t *testing.T, name string, happens func()) string {
 	t.Helper()
-	err := w.admin.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: bystanders}})
-	if client.IgnoreAlreadyExists(err) != nil {
-		t.Fatal(err)
-	}
+	framework.NoError(t, client.IgnoreAlreadyExists(w.admin.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: bystanders}})))
 	name = fmt.Sprintf("%s-%d", name, time.Now().UnixNano())
-	if denied, err := w.store(t, "v1alpha2", bystanders, name, resource("v1alpha2", name, starter)); denied != "" || err != nil {
-		t.Fatal(denied, err)
-	}
-	if _, err := w.verdict(t.Context(), bystanders, name); err != nil {
-		t.Fatal(err)
-	}
+	w.mustStore(t, bystanders, name, starter)
+	_, err := w.verdict(t.Context(), bystanders, name)
+	framework.NoError(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() {
 		defer cancel()
@@ -416,20 +386,16 @@ func (w *world) someEdits(t *testing.T, name string, happens func()) string {
 // restart ends the operator and starts it again. It returns how often the new one wrote about custom resources by itself, and when it was silent.
 func (w *world) restart(t *testing.T) (writes int, silent time.Duration) {
 	t.Helper()
-	w.operator.stop()
+	w.operator.Kill()
 	before, err := cluster.Requests()
-	if err != nil {
-		t.Fatal(err)
-	}
+	framework.NoError(t, err)
 	began := time.Now()
-	w.operator.start(t)
+	w.operator.start()
 	w.silent(t)
 	all, err := cluster.Requests()
-	if err != nil {
-		t.Fatal(err)
-	}
+	framework.NoError(t, err)
 	for _, r := range all[len(before):] {
-		own := strings.HasPrefix(r.User, "system:serviceaccount:"+operatorNamespace+":") && r.Namespace != operatorNamespace
+		own := strings.HasPrefix(r.User, "system:serviceaccount:"+framework.OperatorNamespace+":") && r.Namespace != framework.OperatorNamespace
 		if own && (r.Verb == "create" || r.Verb == "patch" || r.Verb == "update" || r.Verb == "delete") && !strings.HasSuffix(r.Resource, "reviews") {
 			writes++
 			t.Logf("after a restart: %s %s %s/%s", r.Verb, r.Resource, r.Namespace, r.Name)
@@ -442,19 +408,15 @@ func (w *world) restart(t *testing.T) (writes int, silent time.Duration) {
 func apiServerCPU(t *testing.T) time.Duration {
 	t.Helper()
 	processes, err := filepath.Glob("/proc/[0-9]*/cmdline")
-	if err != nil {
-		t.Fatal(err)
-	}
+	framework.NoError(t, err)
 	for _, file := range processes {
 		line, err := os.ReadFile(file)
 		if err != nil || !bytes.Contains(line[:min(len(line), 200)], []byte("kube-apiserver")) || !bytes.Contains(line, []byte(cluster.Dir)) {
 			continue
 		}
 		pid, err := strconv.Atoi(filepath.Base(filepath.Dir(file)))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if took, err := fixture.ProcessorTimeOf(pid); err == nil {
+		framework.NoError(t, err)
+		if took, err := framework.CPUTimeOf(pid); err == nil {
 			return took
 		}
 	}

@@ -21,7 +21,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 const (
@@ -122,7 +122,7 @@ func largeVolumes(kind, field string, objects int) func(*testing.T, *world) (str
 // allow lets the operator ask registries without TLS.
 func (w *world) allow(t *testing.T, addresses ...string) {
 	t.Helper()
-	w.configMap(t, operatorNamespace, settingsName, map[string]string{"registries": `plainHTTP: ["` + strings.Join(addresses, `","`) + "\"]\n"})
+	w.configMap(t, framework.OperatorNamespace, settingsName, map[string]string{"registries": `plainHTTP: ["` + strings.Join(addresses, `","`) + "\"]\n"})
 }
 
 // silentRegistry lets resources ask a registry that takes connections and never answers for many images, while somebody else asks another one. The
@@ -160,7 +160,7 @@ func silentRegistry(t *testing.T, w *world) (string, error) {
 			return denied, err
 		}
 	}
-	if err := fixture.Poll(t.Context(), answerWithin, func() error {
+	if err := framework.Poll(t.Context(), answerWithin, func() error {
 		if connections.Load() == 0 {
 			return errors.New("the silent registry is not asked")
 		}
@@ -171,10 +171,7 @@ func silentRegistry(t *testing.T, w *world) (string, error) {
 	began, before := time.Now(), connections.Load()
 	id := "answered"
 	spec := starter + `,"externalProviders":{"inference":` + provider(answers, 0, 0) + `}`
-	if denied, err := w.store(t, "v1alpha2", bystanders, id, resource("v1alpha2", id, spec)); denied != "" || err != nil {
-		return denied, err
-	}
-	said, err := w.verdict(t.Context(), bystanders, id, "InvalidImage")
+	said, err := w.send(t, "v1alpha2", bystanders, id, resource("v1alpha2", id, spec), "InvalidImage")
 	if err != nil {
 		return said, err
 	}

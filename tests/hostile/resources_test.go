@@ -15,8 +15,10 @@ import (
 	"testing"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/llamastack/llama-stack-k8s-operator/internal/webhook/certificates"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 // spec is an input that is a resource.
@@ -78,12 +80,13 @@ var openFields = []struct {
 // verdict of the operator that finds them.
 func (w *world) storeWithoutWebhooks(t *testing.T) []input {
 	t.Helper()
-	w.kubectl(t, "delete", "validatingwebhookconfiguration", certificates.ValidationName)
-	defer w.kubectl(t, "apply", "-f", filepath.Join(fixture.Root(), "dist", "install.yaml"))
+	kubectl := w.in(t, metav1.NamespaceDefault).Kubectl
+	kubectl("delete", "validatingwebhookconfiguration", certificates.ValidationName)
+	defer kubectl("apply", "-f", filepath.Join(framework.Root(), "dist", "install.yaml"))
 	var stored []input
 	put := func(name, text, want string) {
 		id := identifier("stored " + name)
-		fixture.Eventually(t, 5*time.Minute, name, func() error { // the API server itself takes seconds for some
+		framework.Eventually(t, 5*time.Minute, name, func() error { // the API server itself takes seconds for some
 			denied, err := w.store(t, "v1alpha2", namespace, id, resource("v1alpha2", id, starter+","+text))
 			if denied != "" && !strings.Contains(denied, "already exists") {
 				err = errors.Join(err, errors.New(denied))
@@ -168,7 +171,7 @@ func depthInputs() (all []input) {
 		name += " in " + namespace
 		all = append(all, input{name: name, want: []string{want + "|exceeded max depth"}, send: func(t *testing.T, w *world) (denied string, err error) {
 			id := identifier(name)
-			err = fixture.Poll(t.Context(), 5*time.Minute, func() (err error) {
+			err = framework.Poll(t.Context(), 5*time.Minute, func() (err error) {
 				denied, err = w.store(t, "v1alpha2", namespace, id, resource("v1alpha2", id, starter+`,"providers":{"inference":`+vllm(settings)+`}`))
 				if strings.HasPrefix(denied, gaveUp) { // which says nothing of who refuses it
 					err = errors.New(denied)

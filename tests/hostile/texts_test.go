@@ -5,13 +5,14 @@
 package hostile
 
 import (
-	"context"
 	"fmt"
 	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 // bomb is YAML of aliases that stand for a billion values.
@@ -58,13 +59,7 @@ func texts() []struct{ name, text string } {
 // configMap makes a ConfigMap for the time of the test.
 func (w *world) configMap(t *testing.T, namespace, name string, data map[string]string) {
 	t.Helper()
-	cm := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}, Data: data}
-	w.create(t, cm)
-	t.Cleanup(func() {
-		if err := w.admin.Delete(context.WithoutCancel(t.Context()), cm); err != nil {
-			t.Error(err)
-		}
-	})
+	w.createFor(t, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}, Data: data})
 }
 
 // configMapInputs are inputs that bring a text as the user's own configuration, and others that bring it in the operator's settings.
@@ -87,14 +82,14 @@ func configMapInputs() (all []input) {
 				want = accepted
 			}
 			all = append(all, input{name: key + " of " + text.name, want: []string{want}, send: func(t *testing.T, w *world) (string, error) {
-				w.configMap(t, operatorNamespace, settingsName, map[string]string{key: text.text})
+				w.configMap(t, framework.OperatorNamespace, settingsName, map[string]string{key: text.text})
 				id := identifier("settings " + key + text.name)
 				return w.send(t, "v1alpha2", namespace, id, resource("v1alpha2", id, starter), want)
 			}})
 		}
 		all = append(all, input{name: "registered base with " + text.name, want: []string{"InvalidOperatorSettings"}, send: func(t *testing.T, w *world) (string, error) {
 			entry := "mine:\n  image: quay.io/a/b:0.7.1\n  serverVersion: 0.7.1\n  config: |\n    " + strings.ReplaceAll(strings.TrimSpace(text.text), "\n", "\n    ") + "\n"
-			w.configMap(t, operatorNamespace, settingsName, map[string]string{"distributions": entry})
+			w.configMap(t, framework.OperatorNamespace, settingsName, map[string]string{"distributions": entry})
 			id := identifier("base " + text.name)
 			return w.send(t, "v1alpha2", namespace, id, resource("v1alpha2", id, `"distribution":{"name":"mine"}`), "InvalidOperatorSettings")
 		}})

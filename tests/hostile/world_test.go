@@ -10,7 +10,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"regexp"
 	"strconv"
@@ -26,7 +25,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 const (
@@ -43,7 +42,7 @@ type world struct {
 	host     string
 	operator *operator
 	report   *report
-	canaries fixture.Canaries
+	canaries framework.Canaries
 	// peak is the most memory that the operator used between the inputs, in bytes.
 	peak int64
 }
@@ -51,17 +50,15 @@ type world struct {
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	config, err := cluster.AdminConfig()
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	config.WarningHandler = rest.NoWarnings{}
 	scheme := runtime.NewScheme()
-	fixture.NoError(t, errors.Join(clientgoscheme.AddToScheme(scheme), v1alpha2.AddToScheme(scheme)))
+	framework.NoError(t, errors.Join(clientgoscheme.AddToScheme(scheme), v1alpha2.AddToScheme(scheme)))
 	w := &world{host: config.Host, report: &report{}}
-	if w.admin, err = client.NewWithWatch(config, client.Options{Scheme: scheme}); err != nil {
-		t.Fatal(err)
-	}
-	if w.http, err = rest.HTTPClientFor(config); err != nil {
-		t.Fatal(err)
-	}
+	w.admin, err = client.NewWithWatch(config, client.Options{Scheme: scheme})
+	framework.NoError(t, err)
+	w.http, err = rest.HTTPClientFor(config)
+	framework.NoError(t, err)
 	return w
 }
 
@@ -72,41 +69,22 @@ func (w *world) namespace(t *testing.T, name string) {
 
 func (w *world) create(t *testing.T, o client.Object) {
 	t.Helper()
-	fixture.NoError(t, w.admin.Create(t.Context(), o))
+	framework.NoError(t, w.admin.Create(t.Context(), o))
 }
 
-func (*world) kubectl(t *testing.T, args ...string) {
+// in returns a namespace for a test.
+func (w *world) in(t *testing.T, namespace string) *framework.Namespace {
 	t.Helper()
-	if out, err := cluster.KubectlRun(t.Context(), args...); err != nil {
-		t.Fatal(out, err)
-	}
-}
-
-func (*world) applyDepthPolicy(t *testing.T) {
-	t.Helper()
-	policy, err := fixture.DepthPolicy(guarded)
-	fixture.NoError(t, err)
-	if out, err := cluster.KubectlInput(t.Context(), policy, "apply", "-f", "-"); err != nil {
-		t.Fatal(out, err)
-	}
+	return &framework.Namespace{T: t, Cluster: cluster, Client: w.admin, Name: namespace}
 }
 
 // ask sends a request to the API server as it stands: no client reads or writes the body.
 func (w *world) ask(ctx context.Context, method, path string, body []byte) (int, []byte, error) {
-	request, err := http.NewRequestWithContext(ctx, method, w.host+path, bytes.NewReader(body))
-	if err != nil {
-		return 0, nil, err
-	}
-	request.Header.Set("Content-Type", "application/json")
+	var header []string
 	if method == http.MethodPatch {
-		request.Header.Set("Content-Type", "application/merge-patch+json")
+		header = []string{"Content-Type", "application/merge-patch+json"}
 	}
-	response, err := w.http.Do(request)
-	if err != nil {
-		return 0, nil, err
-	}
-	answer, err := io.ReadAll(response.Body)
-	return response.StatusCode, answer, errors.Join(err, response.Body.Close())
+	return framework.Send(ctx, w.http, method, w.host+path, string(body), header...)
 }
 
 func resourcePath(version, namespace, name string) string {
@@ -155,13 +133,12 @@ func (w *world) observe(ctx context.Context, namespace, name string) (*observed,
 	return o, json.Unmarshal(text, &o.status)
 }
 
-// verdict waits until the operator has validated the resource as it is now, and returns the condition that says most. What else the resource
-// depends on may reach the operator after it: where texts are wanted, verdict waits until the condition has them, and returns the last one
-// that it saw if it never does.
+// verdict waits until the operator has validated the current resource, and until the most specific condition has the texts, because dependencies
+// may reach the operator later. It returns the last condition.
 func (w *world) verdict(ctx context.Context, namespace, name string, want ...string) (string, error) {
 	var said string
 	var unwanted bool
-	err := fixture.Poll(ctx, answerWithin, func() error {
+	err := framework.Poll(ctx, answerWithin, func() error {
 		if w.operator.ended() {
 			return nil // no use to wait
 		}
@@ -205,6 +182,14 @@ func (w *world) send(t *testing.T, version, namespace, name string, body []byte,
 	return w.verdict(t.Context(), namespace, name, want...)
 }
 
+// mustStore stores a resource of v1alpha2 that must be admitted.
+func (w *world) mustStore(t *testing.T, namespace, name, spec string) {
+	t.Helper()
+	if denied, err := w.store(t, "v1alpha2", namespace, name, resource("v1alpha2", name, spec)); denied != "" || err != nil {
+		t.Fatal(denied, err)
+	}
+}
+
 func (w *world) store(t *testing.T, version, namespace, name string, body []byte) (denied string, err error) {
 	t.Helper()
 	code, answer, err := w.ask(t.Context(), http.MethodPost, strings.TrimSuffix(resourcePath(version, namespace, ""), "/"), body)
@@ -231,7 +216,7 @@ const settingsName = "llama-stack-operator-config"
 // awaitReason waits until a condition of a resource has a reason, and returns the condition.
 func (w *world) awaitReason(ctx context.Context, namespace, name, reason string) (string, error) {
 	var text string
-	err := fixture.Poll(ctx, 2*time.Minute, func() error {
+	err := framework.Poll(ctx, 2*time.Minute, func() error {
 		if err := w.operator.alive(); err != nil {
 			return nil //nolint:nilerr // no use to wait; the caller looks, too
 		}

@@ -3,7 +3,6 @@
 package integration
 
 import (
-	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
@@ -11,18 +10,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework/suite"
 )
-
-// manifest is a resource with the given spec.
-func manifest(name, spec string) string {
-	indented := "  " + strings.ReplaceAll(strings.TrimSpace(spec), "\n", "\n  ")
-	return "apiVersion: llamastack.io/v1alpha2\nkind: LlamaStackDistribution\nmetadata:\n  name: " + name + "\nspec:\n" + indented + "\n"
-}
 
 // Proves: FR-002, FR-013, FR-070, API-VAL, R30 to R33, FR-075 (what the API server prints). Package internal/offline/admission has each message.
 func TestAdmissionRejects(t *testing.T) {
@@ -38,7 +31,7 @@ func TestAdmissionRejects(t *testing.T) {
 		"unknown field":           {starter + "workloads: {replicas: 1}", `unknown field "spec.workloads"`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			out, err := e.apply(manifest("rejected", c.spec))
+			out, err := e.TryApply(framework.Manifest("rejected", c.spec))
 			if err == nil {
 				t.Fatalf("accepted: %s", out)
 			}
@@ -56,78 +49,46 @@ func TestAdmissionAcceptsEveryField(t *testing.T) {
 	e := newEnv(t)
 	for _, file := range []string{"full-objects.yaml", "full-lists.yaml"} {
 		t.Run(file, func(t *testing.T) {
-			raw := fixture.ReadFile(t, filepath.Join("testdata", file))
-			e.mustApply(string(raw))
+			raw := framework.ReadFile(t, filepath.Join("testdata", file))
+			e.Apply(string(raw))
 			written := map[string]any{}
-			fixture.NoError(t, yaml.Unmarshal(raw, &written))
+			framework.NoError(t, yaml.Unmarshal(raw, &written))
 			name, _, _ := unstructured.NestedString(written, "metadata", "name")
-			read := e.unstructured(name)
-			if diff := cmp.Diff(normal(t, written["spec"]), normal(t, read.Object["spec"])); diff != "" {
+			read := &unstructured.Unstructured{}
+			read.SetGroupVersionKind(v1alpha2.GroupVersion.WithKind(v1alpha2.Kind))
+			framework.NoError(t, e.Get(read, name))
+			if diff := cmp.Diff(framework.Tree(t, written["spec"]), framework.Tree(t, read.Object["spec"])); diff != "" {
 				t.Errorf("what is read is not what was written (-written +read):\n%s", diff)
 			}
 		})
 	}
 }
 
-// normal brings numbers of different decoders to one form.
-func normal(t *testing.T, v any) any {
-	t.Helper()
-	raw, err := json.Marshal(v)
-	fixture.NoError(t, err)
-	var out any
-	fixture.NoError(t, json.Unmarshal(raw, &out))
-	return out
-}
-
-func (e *env) unstructured(name string) *unstructured.Unstructured {
-	e.t.Helper()
-	u := &unstructured.Unstructured{}
-	u.SetGroupVersionKind(schema.GroupVersionKind{Group: "llamastack.io", Version: "v1alpha2", Kind: "LlamaStackDistribution"})
-	fixture.NoError(e.t, admin.Get(e.t.Context(), client.ObjectKey{Namespace: e.namespace, Name: name}, u))
-	return u
-}
-
 // Proves: API-COL, R80, STAT, L-32 (the manifest can be applied by a client: the CRD stays below the limit of an annotation).
 func TestColumnsAndSize(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
-	e.createSecret("vllm-creds", map[string]string{"token": canary})
-	e.startOperator(operatorOptions{})
-	e.mustApply(sample(t, "v1alpha2-simple.yaml"))
-	e.waitReady("my-stack")
-	out, err := cluster.KubectlRun(t.Context(), "get", "llsd", "-n", e.namespace)
-	fixture.NoError(t, err)
-	if got, want := columns(out), [][]string{
+	e.CreateSecret("vllm-creds", map[string]string{"token": canary})
+	e.StartOperator()
+	e.Apply(framework.Sample(t, "v1alpha2-simple.yaml"))
+	e.WaitReady("my-stack")
+	out := e.Kubectl("get", "llsd")
+	if got, want := framework.Columns(out), [][]string{
 		{"NAME", "PHASE", "READY", "REASON", "PROVIDERS", "AVAILABLE", "AGE"}, {"my-stack", "Ready", "True", "Ready", "1", "1"},
 	}; !cmp.Equal(got[0], want[0]) || !cmp.Equal(got[1][:6], want[1]) {
 		t.Errorf("kubectl get prints:\n%s", out)
 	}
-	out, err = cluster.KubectlRun(t.Context(), "get", "llsd", "-n", e.namespace, "-o", "wide")
-	fixture.NoError(t, err)
-	for _, want := range []string{"URL", "DISTRIBUTION", "RELEASE LINE", "CONFIG", "SERVER VERSION", "OPERATOR VERSION", "starter", "my-stack-config-", serverRelease} {
+	out = e.Kubectl("get", "llsd", "-o", "wide")
+	for _, want := range []string{"URL", "DISTRIBUTION", "RELEASE LINE", "CONFIG", "SERVER VERSION", "OPERATOR VERSION", "starter", "my-stack-config-", suite.ServerRelease} {
 		if !strings.Contains(out, want) {
 			t.Errorf("kubectl get -o wide lacks %q:\n%s", want, out)
 		}
 	}
-	crd, err := os.ReadFile(filepath.Join(fixture.Root(), "config", "crd", "bases", "llamastack.io_llamastackdistributions.yaml"))
-	fixture.NoError(t, err)
+	crd, err := os.ReadFile(filepath.Join(framework.Root(), "config", "crd", "bases", "llamastack.io_llamastackdistributions.yaml"))
+	framework.NoError(t, err)
 	compact, err := yaml.YAMLToJSON(crd)
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	if len(compact) > 150_000 {
 		t.Errorf("the CRD has %d bytes as JSON, want at most 150,000", len(compact))
 	}
-}
-
-func columns(table string) [][]string {
-	var rows [][]string
-	for line := range strings.Lines(table) {
-		rows = append(rows, strings.Fields(line))
-	}
-	return rows
-}
-
-func sample(t *testing.T, name string) string {
-	t.Helper()
-	raw := fixture.ReadFile(t, filepath.Join(fixture.Root(), "config", "samples", name))
-	return string(raw)
 }

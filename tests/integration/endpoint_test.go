@@ -14,7 +14,8 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework/suite"
 )
 
 // kserve has the part of KServe's CRDs that the operator reads: groups, versions, kinds, and the addresses in the status.
@@ -50,22 +51,20 @@ spec:
 
 // admitModelServer writes the status that KServe would write.
 func (e *env) admitModelServer(what, status string) {
-	e.t.Helper()
-	if _, err := cluster.KubectlRun(e.t.Context(), "patch", what, "-n", e.namespace, "--subresource=status", "--type=merge", "-p", `{"status":`+status+`}`); err != nil {
-		e.t.Fatal(err)
-	}
+	e.T.Helper()
+	e.Kubectl("patch", what, "--subresource=status", "--type=merge", "-p", `{"status":`+status+`}`)
 }
 
 // waitConfig waits until the server's configuration has a text, and returns the generation of the Deployment.
 func (e *env) waitConfig(name, text string) int64 {
-	e.t.Helper()
-	fixture.Eventually(e.t, 2*time.Minute, "the configuration has "+text, func() error {
-		generated := e.resource(name).Status.ConfigGeneration
+	e.T.Helper()
+	framework.Eventually(e.T, 2*time.Minute, "the configuration has "+text, func() error {
+		generated := e.CR(name).Status.ConfigGeneration
 		if generated == nil {
 			return errors.New("no configuration")
 		}
 		cm := &corev1.ConfigMap{}
-		if err := e.get(cm, generated.ConfigMapName); err != nil {
+		if err := e.Get(cm, generated.ConfigMapName); err != nil {
 			return err
 		}
 		if !strings.Contains(cm.Data["config.yaml"], text) {
@@ -73,8 +72,8 @@ func (e *env) waitConfig(name, text string) int64 {
 		}
 		return nil
 	})
-	e.waitFor(name, v1alpha2.ConditionReady, metav1.ConditionTrue, "")
-	return e.deployment(name).Generation
+	e.WaitCondition(name, v1alpha2.ConditionReady, metav1.ConditionTrue, "")
+	return e.Deployment(name).Generation
 }
 
 // A server takes the addresses of its model servers and tools from other objects of the cluster: it waits for each, follows each change with one
@@ -85,8 +84,8 @@ func (e *env) waitConfig(name, text string) int64 {
 func TestEndpointsFollowTheirObjectsWithStatusWrittenByTheTest(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
-	op := e.startOperator(operatorOptions{})
-	e.mustApply(manifest("s", `
+	op := e.StartOperator()
+	e.Apply(framework.Manifest("s", `
 distribution: {name: starter}
 providers:
   inference:
@@ -97,25 +96,15 @@ resources: {tools: [{name: "mcp::files", endpointFrom: {kind: Service, name: fil
 `))
 	waits := func(wants ...string) {
 		t.Helper()
-		fixture.Eventually(t, 2*time.Minute, "the resource waits for "+strings.Join(wants, ", "), func() error {
-			message := e.waitFor("s", v1alpha2.ConditionConfigGenerated, metav1.ConditionFalse, string(problem.DependencyNotReady))
-			for _, want := range wants {
-				if !strings.Contains(message, want) {
-					return errors.New(message)
-				}
-			}
-			return nil
-		})
+		e.WaitCondition("s", v1alpha2.ConditionConfigGenerated, metav1.ConditionFalse, string(problem.DependencyNotReady), wants...)
 	}
 	waits("the cluster does not have the API of InferenceServices (serving.kserve.io/v1beta1)",
 		"the cluster does not have the API of LLMInferenceServices (serving.kserve.io/v1alpha1)",
-		"Service not found: plain (namespace "+e.namespace+"): create it", "Service not found: files")
+		"Service not found: plain (namespace "+e.Name+"): create it", "Service not found: files")
 
-	e.mustApply(kserve())
-	if err := established(t.Context(), cluster, "crd/inferenceservices.serving.kserve.io", "crd/llminferenceservices.serving.kserve.io"); err != nil {
-		t.Fatal(err)
-	}
-	e.mustApply(`{apiVersion: serving.kserve.io/v1beta1, kind: InferenceService, metadata: {name: small}}
+	e.Apply(kserve())
+	framework.NoError(t, suite.Cluster.Established(t.Context(), "crd/inferenceservices.serving.kserve.io", "crd/llminferenceservices.serving.kserve.io"))
+	e.Apply(`{apiVersion: serving.kserve.io/v1beta1, kind: InferenceService, metadata: {name: small}}
 ---
 {apiVersion: serving.kserve.io/v1alpha1, kind: LLMInferenceService, metadata: {name: large}}
 ---
@@ -123,38 +112,36 @@ resources: {tools: [{name: "mcp::files", endpointFrom: {kind: Service, name: fil
 ---
 {apiVersion: v1, kind: Service, metadata: {name: files}, spec: {ports: [{name: web, port: 8001}, {name: metrics, port: 9090}]}}
 `)
-	waits("InferenceService small (namespace "+e.namespace+") has no address inside of the cluster in its status",
-		"LLMInferenceService large (namespace "+e.namespace+") has no address")
+	waits("InferenceService small (namespace "+e.Name+") has no address inside of the cluster in its status",
+		"LLMInferenceService large (namespace "+e.Name+") has no address")
 	e.admitModelServer("inferenceservice/small", `{"url":"https://small.example.com","address":{"url":"http://small-predictor.models.svc.cluster.local"}}`)
 	e.admitModelServer("llminferenceservice/large", `{"addresses":[{"name":"gateway-external","url":"http://192.0.2.1/ai/large"},
 		{"name":"gateway-internal","url":"http://gateway.gateways.svc.cluster.local/ai/large"}]}`)
 	generation := e.waitConfig("s", "base_url: http://small-predictor.models.svc.cluster.local/v1\n")
 	e.waitConfig("s", "base_url: http://gateway.gateways.svc.cluster.local/ai/large/v1\n")
-	e.waitConfig("s", "base_url: http://plain."+e.namespace+".svc:8000/v1\n")
-	e.waitConfig("s", "http://files."+e.namespace+".svc:8001/mcp\n")
+	e.waitConfig("s", "base_url: http://plain."+e.Name+".svc:8000/v1\n")
+	e.waitConfig("s", "http://files."+e.Name+".svc:8001/mcp\n")
 
 	expectRollouts := func(count int64) {
 		t.Helper()
-		e.quiet(op)
-		if got := e.deployment("s").Generation - generation; got != count {
+		e.Quiet(op)
+		if got := e.Deployment("s").Generation - generation; got != count {
 			t.Fatalf("%d rollouts, want %d", got, count)
 		}
 		generation += count
 	}
-	e.quiet(op)
-	generation = e.deployment("s").Generation
+	e.Quiet(op)
+	generation = e.Deployment("s").Generation
 	e.admitModelServer("inferenceservice/small", `{"url":"https://other.example.com"}`) // not what the server uses
 	expectRollouts(0)
 	e.admitModelServer("inferenceservice/small", `{"address":{"url":"http://small-2.models.svc.cluster.local"}}`)
 	e.waitConfig("s", "http://small-2.models.svc.cluster.local/v1\n")
 	expectRollouts(1)
-	if _, err := cluster.KubectlRun(t.Context(), "delete", "service", "plain", "-n", e.namespace); err != nil {
-		t.Fatal(err)
-	}
+	e.Kubectl("delete", "service", "plain")
 	waits("Service not found: plain")
 	expectRollouts(0)
-	e.waitFor("s", v1alpha2.ConditionAvailable, metav1.ConditionTrue, "")
-	e.mustApply(`{apiVersion: v1, kind: Service, metadata: {name: plain}, spec: {ports: [{name: https, port: 8443}]}}`)
-	e.waitConfig("s", "base_url: https://plain."+e.namespace+".svc:8443/v1\n")
+	e.WaitCondition("s", v1alpha2.ConditionAvailable, metav1.ConditionTrue, "")
+	e.Apply(`{apiVersion: v1, kind: Service, metadata: {name: plain}, spec: {ports: [{name: https, port: 8443}]}}`)
+	e.waitConfig("s", "base_url: https://plain."+e.Name+".svc:8443/v1\n")
 	expectRollouts(1)
 }

@@ -21,16 +21,17 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework/suite"
 )
 
 // Proves: FR-014, R19, R49, R61, FR-034, FR-066, FR-075, US-2.2, L-17, L-35 (a failing edit says where and how to fix it; what runs continues).
 func TestFailingEditsLeaveWhatRunsAlone(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
-	e.withoutPolicy()
+	e.WithoutPolicy()
 	op := e.ready()
-	e.quiet(op)
+	e.Quiet(op)
 	before := e.versions("my-stack")
 	delete(before, "itself")
 	for name, c := range map[string]struct {
@@ -68,23 +69,23 @@ func TestFailingEditsLeaveWhatRunsAlone(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			e.patchSpec("my-stack", c.spec)
-			message := e.waitFor("my-stack", v1alpha2.ConditionConfigGenerated, metav1.ConditionFalse, c.reason)
+			e.PatchSpec("my-stack", c.spec)
+			message := e.WaitCondition("my-stack", v1alpha2.ConditionConfigGenerated, metav1.ConditionFalse, c.reason)
 			for _, want := range c.want {
 				if !strings.Contains(message, want) {
 					t.Errorf("the message does not mention %q: %s", want, message)
 				}
 			}
-			e.waitFor("my-stack", v1alpha2.ConditionReady, metav1.ConditionFalse, c.reason)
-			e.waitFor("my-stack", v1alpha2.ConditionStalled, metav1.ConditionTrue, c.reason)
-			e.waitFor("my-stack", v1alpha2.ConditionAvailable, metav1.ConditionTrue, "")
-			if phase := e.resource("my-stack").Status.Phase; phase != v1alpha2.PhaseReady {
+			e.WaitCondition("my-stack", v1alpha2.ConditionReady, metav1.ConditionFalse, c.reason)
+			e.WaitCondition("my-stack", v1alpha2.ConditionStalled, metav1.ConditionTrue, c.reason)
+			e.WaitCondition("my-stack", v1alpha2.ConditionAvailable, metav1.ConditionTrue, "")
+			if phase := e.CR("my-stack").Status.Phase; phase != v1alpha2.PhaseReady {
 				t.Errorf("phase %s, want Ready: the server serves on", phase)
 			}
-			e.patchSpec("my-stack", `{"networking":null}`)
-			e.mustApply(sample(t, "v1alpha2-simple.yaml"))
+			e.PatchSpec("my-stack", `{"networking":null}`)
+			e.Apply(framework.Sample(t, "v1alpha2-simple.yaml"))
 			e.replaceSpec("my-stack", "v1alpha2-simple.yaml")
-			e.waitFor("my-stack", v1alpha2.ConditionReady, metav1.ConditionTrue, "")
+			e.WaitCondition("my-stack", v1alpha2.ConditionReady, metav1.ConditionTrue, "")
 			after := e.versions("my-stack")
 			delete(after, "itself")
 			if diff := cmp.Diff(before, after); diff != "" {
@@ -97,11 +98,11 @@ func TestFailingEditsLeaveWhatRunsAlone(t *testing.T) {
 // replaceSpec puts the spec of a sample in the place of the resource's, as kubectl replace does. The operator's write of the
 // status can come between kubectl's read and its write: kubectl then asks to try again.
 func (e *env) replaceSpec(name, file string) {
-	e.t.Helper()
-	fixture.Eventually(e.t, time.Minute, name+" is replaced", func() error {
-		out, err := cluster.KubectlInput(e.t.Context(), sample(e.t, file), "replace", "-n", e.namespace, "-f", "-")
+	e.T.Helper()
+	framework.Eventually(e.T, time.Minute, name+" is replaced", func() error {
+		out, err := suite.Cluster.KubectlInput(e.T.Context(), framework.Sample(e.T, file), "replace", "-n", e.Name, "-f", "-")
 		if err != nil && !strings.Contains(err.Error(), "(Conflict)") {
-			e.t.Fatalf("%s: %v: %s", name, err, out)
+			e.T.Fatalf("%s: %v: %s", name, err, out)
 		}
 		return err
 	})
@@ -111,54 +112,47 @@ func (e *env) replaceSpec(name, file string) {
 func TestMissingSecretHeals(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
-	e.startOperator(operatorOptions{})
-	e.mustApply(sample(t, "v1alpha2-simple.yaml"))
-	message := e.waitFor("my-stack", v1alpha2.ConditionSecretsResolved, metav1.ConditionFalse, string(problem.SecretNotFound))
-	for _, want := range []string{"Secret not found: vllm-creds", e.namespace, "spec.providers.inference.apiKey", `"token"`} {
+	e.StartOperator()
+	e.Apply(framework.Sample(t, "v1alpha2-simple.yaml"))
+	message := e.WaitCondition("my-stack", v1alpha2.ConditionSecretsResolved, metav1.ConditionFalse, string(problem.SecretNotFound))
+	for _, want := range []string{"Secret not found: vllm-creds", e.Name, "spec.providers.inference.apiKey", `"token"`} {
 		if !strings.Contains(message, want) {
 			t.Errorf("the message does not mention %q: %s", want, message)
 		}
 	}
-	e.waitFor("my-stack", v1alpha2.ConditionConfigGenerated, metav1.ConditionTrue, "")
-	if cr := e.resource("my-stack"); cr.Status.Phase != v1alpha2.PhasePending {
+	e.WaitCondition("my-stack", v1alpha2.ConditionConfigGenerated, metav1.ConditionTrue, "")
+	if cr := e.CR("my-stack"); cr.Status.Phase != v1alpha2.PhasePending {
 		t.Errorf("phase %s, want Pending", cr.Status.Phase)
 	}
 	if owned := e.owned(); len(owned) > 0 {
 		t.Errorf("objects were made although a Secret is missing: %v", owned)
 	}
-	e.createSecret("vllm-creds", map[string]string{"tokn": "x"})
-	message = e.waitFor("my-stack", v1alpha2.ConditionSecretsResolved, metav1.ConditionFalse, string(problem.SecretNotFound))
-	fixture.Eventually(t, time.Minute, "the message tells of the missing key", func() error {
-		message = e.waitFor("my-stack", v1alpha2.ConditionSecretsResolved, metav1.ConditionFalse, string(problem.SecretNotFound))
-		if !strings.Contains(message, `has no key "token"`) || !strings.Contains(message, "tokn") {
-			return fmt.Errorf("message %q", message)
-		}
-		return nil
-	})
+	e.CreateSecret("vllm-creds", map[string]string{"tokn": "x"})
+	e.WaitCondition("my-stack", v1alpha2.ConditionSecretsResolved, metav1.ConditionFalse, string(problem.SecretNotFound), `has no key "token"`, "tokn")
 	e.patchSecret("vllm-creds", `{"stringData":{"token":"123456"}}`)
-	message = e.waitFor("my-stack", v1alpha2.ConditionSecretsResolved, metav1.ConditionFalse, string(problem.InvalidSecret))
+	message = e.WaitCondition("my-stack", v1alpha2.ConditionSecretsResolved, metav1.ConditionFalse, string(problem.InvalidSecret))
 	if !strings.Contains(message, "looks like a number") || strings.Contains(message, "123456") {
 		t.Errorf("message %q: want the problem without the value (R8)", message)
 	}
 	e.patchSecret("vllm-creds", `{"stringData":{"token":"`+canary+`"}}`)
-	e.waitReady("my-stack")
+	e.WaitReady("my-stack")
 }
 
 // Proves: R47, R14 (the operator's ConfigMap registers distributions; a change is seen at once), US-1.3, R15.
 func TestOperatorSettings(t *testing.T) {
 	t.Parallel()
 	e := newEnvWithSettings(t)
-	e.startOperator(operatorOptions{})
-	e.mustApply(manifest("light", "distribution: {name: light-"+e.namespace+"}"))
-	e.waitFor("light", v1alpha2.ConditionConfigGenerated, metav1.ConditionFalse, string(problem.UnknownDistribution))
-	e.makeSettings(settings.KeyDistributions, "light-"+e.namespace+": {image: 'registry.example.com/light:0.7.1'}\nbroken: {imag: x}\n")
-	e.waitFor("light", v1alpha2.ConditionConfigGenerated, metav1.ConditionTrue, v1alpha2.ReasonImageDefault)
-	d := e.deployment("light")
+	e.StartOperator()
+	e.Apply(framework.Manifest("light", "distribution: {name: light-"+e.Name+"}"))
+	e.WaitCondition("light", v1alpha2.ConditionConfigGenerated, metav1.ConditionFalse, string(problem.UnknownDistribution))
+	e.MakeSettings(settings.KeyDistributions, "light-"+e.Name+": {image: 'registry.example.com/light:0.7.1'}\nbroken: {imag: x}\n")
+	e.WaitCondition("light", v1alpha2.ConditionConfigGenerated, metav1.ConditionTrue, v1alpha2.ReasonImageDefault)
+	d := e.Deployment("light")
 	if c := d.Spec.Template.Spec.Containers[0]; c.Image != "registry.example.com/light:0.7.1" || len(e.ownedConfigMaps()) != 0 {
 		t.Errorf("image %s, ConfigMaps %v; want the registered image and no ConfigMap", c.Image, e.ownedConfigMaps())
 	}
-	e.mustApply(manifest("broken", "distribution: {name: broken}"))
-	message := e.waitFor("broken", v1alpha2.ConditionConfigGenerated, metav1.ConditionFalse, string(problem.InvalidOperatorSettings))
+	e.Apply(framework.Manifest("broken", "distribution: {name: broken}"))
+	message := e.WaitCondition("broken", v1alpha2.ConditionConfigGenerated, metav1.ConditionFalse, string(problem.InvalidOperatorSettings))
 	if !strings.Contains(message, "distributions[broken]") {
 		t.Errorf("message %q does not name the entry", message)
 	}
@@ -171,25 +165,25 @@ func TestOperatorSettings(t *testing.T) {
 func TestForbiddenStopsNoServer(t *testing.T) {
 	e := newEnv(t)
 	e.startValidation()
-	e.startOperator(operatorOptions{})
-	e.mustApply(manifest("s", "distribution: {name: starter}\nworkload: {overrides: {args: [--quiet]}}"))
-	e.waitReady("s")
-	before := e.deployment("s")
-	remove := e.makeSettings(settings.KeyForbid, "- commandAndArgs\n")
-	message := e.waitFor("s", v1alpha2.ConditionConfigGenerated, metav1.ConditionFalse, string(problem.ForbiddenBySettings))
+	e.StartOperator()
+	e.Apply(framework.Manifest("s", "distribution: {name: starter}\nworkload: {overrides: {args: [--quiet]}}"))
+	e.WaitReady("s")
+	before := e.Deployment("s")
+	remove := e.MakeSettings(settings.KeyForbid, "- commandAndArgs\n")
+	message := e.WaitCondition("s", v1alpha2.ConditionConfigGenerated, metav1.ConditionFalse, string(problem.ForbiddenBySettings))
 	if !strings.HasPrefix(message, "spec.workload.overrides.args: Forbidden: ") || !strings.Contains(message, settings.ConfigMapName) {
 		t.Errorf("message %q", message)
 	}
-	e.waitFor("s", v1alpha2.ConditionAvailable, metav1.ConditionTrue, "")
-	if diff := cmp.Diff(before.Spec, e.deployment("s").Spec); diff != "" {
+	e.WaitCondition("s", v1alpha2.ConditionAvailable, metav1.ConditionTrue, "")
+	if diff := cmp.Diff(before.Spec, e.Deployment("s").Spec); diff != "" {
 		t.Errorf("the Deployment changed (-before +after):\n%s", diff)
 	}
-	if out, err := e.apply(manifest("t", "distribution: {name: starter}\nworkload: {overrides: {command: [sh]}}")); err == nil ||
+	if out, err := e.TryApply(framework.Manifest("t", "distribution: {name: starter}\nworkload: {overrides: {command: [sh]}}")); err == nil ||
 		!strings.Contains(out, "spec.workload.overrides.command: Forbidden: ") {
 		t.Errorf("the webhook answers: %s", out)
 	}
 	remove()
-	e.waitFor("s", v1alpha2.ConditionConfigGenerated, metav1.ConditionTrue, "")
+	e.WaitCondition("s", v1alpha2.ConditionConfigGenerated, metav1.ConditionTrue, "")
 }
 
 // probes are objects that an API server takes unless it refuses their kind.
@@ -210,13 +204,13 @@ var probes = map[string]string{
 
 // refuse makes the API server refuse objects of a kind in the namespace of the test, until the returned function is called.
 func (e *env) refuse(group, resources string) (stop func()) {
-	e.t.Helper()
-	name := "refuse-" + resources + "-" + e.namespace
+	e.T.Helper()
+	name := "refuse-" + resources + "-" + e.Name
 	policy := &admissionregistrationv1.ValidatingAdmissionPolicy{
 		ObjectMeta: metav1.ObjectMeta{Name: name},
 		Spec: admissionregistrationv1.ValidatingAdmissionPolicySpec{
 			MatchConstraints: &admissionregistrationv1.MatchResources{
-				NamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{corev1.LabelMetadataName: e.namespace}},
+				NamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{corev1.LabelMetadataName: e.Name}},
 				ResourceRules: []admissionregistrationv1.NamedRuleWithOperations{{RuleWithOperations: admissionregistrationv1.RuleWithOperations{
 					Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Create, admissionregistrationv1.Update},
 					Rule:       admissionregistrationv1.Rule{APIGroups: []string{group}, APIVersions: []string{"*"}, Resources: []string{resources}},
@@ -232,21 +226,21 @@ func (e *env) refuse(group, resources string) (stop func()) {
 		},
 	}
 	stop = sync.OnceFunc(func() {
-		_ = admin.Delete(context.Background(), binding)
-		_ = admin.Delete(context.Background(), policy)
+		_ = suite.Admin.Delete(context.Background(), binding)
+		_ = suite.Admin.Delete(context.Background(), policy)
 	})
-	e.t.Cleanup(stop)
+	e.T.Cleanup(stop)
 	for _, o := range []client.Object{policy, binding} {
-		fixture.NoError(e.t, admin.Create(e.t.Context(), o))
+		framework.NoError(e.T, suite.Admin.Create(e.T.Context(), o))
 	}
-	fixture.Eventually(e.t, time.Minute, "the API server refuses "+resources, func() error {
+	framework.Eventually(e.T, time.Minute, "the API server refuses "+resources, func() error {
 		probe := &unstructured.Unstructured{}
 		if err := yaml.Unmarshal([]byte(probes[resources]), probe); err != nil {
 			return err
 		}
-		probe.SetNamespace(e.namespace)
+		probe.SetNamespace(e.Name)
 		probe.SetName("probe")
-		if err := admin.Create(e.t.Context(), probe, client.DryRunAll); err == nil || !strings.Contains(err.Error(), "refuses "+resources) {
+		if err := suite.Admin.Create(e.T.Context(), probe, client.DryRunAll); err == nil || !strings.Contains(err.Error(), "refuses "+resources) {
 			return fmt.Errorf("it does not yet: %w", err)
 		}
 		return nil

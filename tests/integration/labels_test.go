@@ -31,10 +31,11 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/registry/oci"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework/suite"
 )
 
-var pullPassword = canaries.Add("pull-canary-91ab")
+var pullPassword = suite.Canaries.Add("pull-canary-91ab")
 
 // privateRegistry is a registry with a private CA and basic authentication, which counts what it is asked for.
 type privateRegistry struct {
@@ -75,9 +76,9 @@ func newPrivateRegistry(t *testing.T) *privateRegistry {
 func (r *privateRegistry) push(t *testing.T, repository string, labels map[string]string) {
 	t.Helper()
 	image, err := mutate.Config(empty.Image, v1.Config{Labels: labels})
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	ref, err := name.ParseReference(r.host + "/" + repository)
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	r.mu.Lock()
 	r.open = true
 	r.mu.Unlock()
@@ -85,7 +86,7 @@ func (r *privateRegistry) push(t *testing.T, repository string, labels map[strin
 	r.mu.Lock()
 	r.open, r.requests = false, nil
 	r.mu.Unlock()
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 }
 
 func (r *privateRegistry) asked() []string {
@@ -96,11 +97,9 @@ func (r *privateRegistry) asked() []string {
 
 // setRegistries makes the operator's settings for registries; they go with the test.
 func (e *env) setRegistries(format string, args ...any) {
-	e.t.Helper()
-	e.makeSettings(settings.KeyRegistries, fmt.Sprintf(format, args...))
+	e.T.Helper()
+	e.MakeSettings(settings.KeyRegistries, fmt.Sprintf(format, args...))
 }
-
-const vllmProvider = "providers: {inference: {provider: vllm, endpoint: 'http://vllm:8000'}}"
 
 // An image of a private registry, named by the address that the registry mirrors, gets a configuration from its labels. What was read survives
 // the end of the registry and of the operator.
@@ -115,23 +114,23 @@ func TestImageWithLabelsGetsItsConfiguration(t *testing.T) {
 	})
 	e.setRegistries("mirrors: [{prefix: registry.example.com, location: %q}]\ncaCertificates: |\n  %s", site.host,
 		strings.ReplaceAll(string(site.ca), "\n", "\n  "))
-	op := e.startOperator(operatorOptions{})
-	spec := "distribution: {image: 'registry.example.com/team/server:build-7'}\n" + vllmProvider
-	e.mustApply(manifest("s", spec+"\nworkload: {imagePullSecrets: [{name: pull}]}"))
-	message := e.waitFor("s", v1alpha2.ConditionConfigGenerated, metav1.ConditionFalse, string(problem.ImageNotAccessible))
+	op := e.StartOperator()
+	spec := "distribution: {image: 'registry.example.com/team/server:build-7'}\n" + suite.VLLMProvider
+	e.Apply(framework.Manifest("s", spec+"\nworkload: {imagePullSecrets: [{name: pull}]}"))
+	message := e.WaitCondition("s", v1alpha2.ConditionConfigGenerated, metav1.ConditionFalse, string(problem.ImageNotAccessible))
 	if !strings.Contains(message, "imagePullSecrets") {
 		t.Errorf("message %q", message)
 	}
 	secret := &corev1.Secret{
-		ObjectMeta: metav1.ObjectMeta{Namespace: e.namespace, Name: "pull"}, Type: corev1.SecretTypeDockerConfigJson,
+		ObjectMeta: metav1.ObjectMeta{Namespace: e.Name, Name: "pull"}, Type: corev1.SecretTypeDockerConfigJson,
 		StringData: map[string]string{corev1.DockerConfigJsonKey: fmt.Sprintf(`{"auths":{%q:{"username":"pull","password":%q}}}`, site.host, pullPassword)},
 	}
-	fixture.NoError(t, admin.Create(t.Context(), secret))
-	e.waitFor("s", v1alpha2.ConditionConfigGenerated, metav1.ConditionTrue, "")
-	if got := e.deployment("s").Spec.Template.Spec.Containers[0].Image; got != site.host+"/team/server:build-7" {
+	framework.NoError(t, suite.Admin.Create(t.Context(), secret))
+	e.WaitCondition("s", v1alpha2.ConditionConfigGenerated, metav1.ConditionTrue, "")
+	if got := e.Deployment("s").Spec.Template.Spec.Containers[0].Image; got != site.host+"/team/server:build-7" {
 		t.Errorf("the pods run %s", got)
 	}
-	r := e.resource("s").Status.ResolvedDistribution
+	r := e.CR("s").Status.ResolvedDistribution
 	if r.ConfigSource != v1alpha2.ConfigSourceOCILabel || r.ServerLine != "0.7" || r.ServerLineSource != "label "+oci.LabelImageVersion+" of the image" {
 		t.Errorf("resolvedDistribution %+v", r)
 	}
@@ -139,24 +138,24 @@ func TestImageWithLabelsGetsItsConfiguration(t *testing.T) {
 	if got := strings.Join(site.asked()[before-2:], "\n"); strings.Count(got, "GET ") != 2 || strings.Count(got, "/manifests/") != 1 || strings.Count(got, "/blobs/") != 1 {
 		t.Errorf("the last requests are %s; want one manifest and one configuration", got)
 	}
-	e.mustApply(manifest("second", spec+"\nworkload: {imagePullSecrets: [{name: pull}]}"))
-	e.waitFor("second", v1alpha2.ConditionConfigGenerated, metav1.ConditionTrue, "")
+	e.Apply(framework.Manifest("second", spec+"\nworkload: {imagePullSecrets: [{name: pull}]}"))
+	e.WaitCondition("second", v1alpha2.ConditionConfigGenerated, metav1.ConditionTrue, "")
 	if got := site.asked()[before:]; len(got) != 0 {
 		t.Errorf("a second resource asked: %v", got)
 	}
-	op.stop()
+	op.Stop()
 	site.Close()
-	e.startOperator(operatorOptions{})
-	e.mustApply(manifest("third", spec+"\nworkload: {imagePullSecrets: [{name: pull}]}"))
-	e.waitFor("third", v1alpha2.ConditionConfigGenerated, metav1.ConditionTrue, "")
-	e.mustApply(manifest("fourth", strings.Replace(spec, "build-7", "build-8", 1)))
-	message = e.waitFor("fourth", v1alpha2.ConditionConfigGenerated, metav1.ConditionFalse, string(problem.RegistryUnavailable))
+	e.StartOperator()
+	e.Apply(framework.Manifest("third", spec+"\nworkload: {imagePullSecrets: [{name: pull}]}"))
+	e.WaitCondition("third", v1alpha2.ConditionConfigGenerated, metav1.ConditionTrue, "")
+	e.Apply(framework.Manifest("fourth", strings.Replace(spec, "build-7", "build-8", 1)))
+	message = e.WaitCondition("fourth", v1alpha2.ConditionConfigGenerated, metav1.ConditionFalse, string(problem.RegistryUnavailable))
 	for _, way := range []string{"register the image", "readLabels: false", "overrideConfig"} {
 		if !strings.Contains(message, way) {
 			t.Errorf("message %q does not name the way out %q", message, way)
 		}
 	}
-	e.waitFor("s", v1alpha2.ConditionConfigGenerated, metav1.ConditionTrue, "")
+	e.WaitCondition("s", v1alpha2.ConditionConfigGenerated, metav1.ConditionTrue, "")
 }
 
 // Proves: FR-027e (word for word), FR-027g, R14, R19, R74 (what else is wrong is reported beside an image that cannot be read).
@@ -169,32 +168,31 @@ func TestImageWithoutLabelsNamesTheWayOut(t *testing.T) {
 	site.open = true
 	site.mu.Unlock()
 	e.setRegistries("allowed: [%q]\ncaCertificates: |\n  %s", site.host, strings.ReplaceAll(string(site.ca), "\n", "\n  "))
-	e.startOperator(operatorOptions{})
+	e.StartOperator()
 	image := site.host + "/team/bare:1"
-	e.mustApply(manifest("s", "distribution: {image: '"+image+"'}\n"+vllmProvider))
-	message := e.waitFor("s", v1alpha2.ConditionConfigGenerated, metav1.ConditionFalse, string(problem.MissingConfigLabels))
+	e.Apply(framework.Manifest("s", "distribution: {image: '"+image+"'}\n"+suite.VLLMProvider))
+	message := e.WaitCondition("s", v1alpha2.ConditionConfigGenerated, metav1.ConditionFalse, string(problem.MissingConfigLabels))
 	want := "Distribution image " + image + " missing config labels. Add labels using `crane mutate` or use `overrideConfig` to provide configuration " +
 		"manually. See docs/configuration.md for details."
 	if !strings.Contains(message, want) {
 		t.Errorf("message %q, want %q", message, want)
 	}
-	e.mustApply(manifest("none", "distribution: {image: '"+site.host+"/team/none:1'}\ndisabled: [inferense]\n"+vllmProvider))
-	fixture.Eventually(t, time.Minute, "all that is wrong is reported", func() error {
-		c := meta.FindStatusCondition(e.resource("none").Status.Conditions, v1alpha2.ConditionConfigGenerated)
+	e.Apply(framework.Manifest("none", "distribution: {image: '"+site.host+"/team/none:1'}\ndisabled: [inferense]\n"+suite.VLLMProvider))
+	framework.Eventually(t, time.Minute, "all that is wrong is reported", func() error {
+		c := meta.FindStatusCondition(e.CR("none").Status.Conditions, v1alpha2.ConditionConfigGenerated)
 		if c == nil || c.Status != metav1.ConditionFalse || !strings.Contains(c.Message, `spec.distribution: Not found: "`) || !strings.Contains(c.Message, "spec.disabled[0]: ") {
 			return fmt.Errorf("%+v", c)
 		}
 		return nil
 	})
-	e.mustApply(manifest("other", "distribution: {image: 'registry.example.com/team/none:1'}\n"+vllmProvider))
-	message = e.waitFor("other", v1alpha2.ConditionConfigGenerated, metav1.ConditionFalse, string(problem.ForbiddenBySettings))
+	e.Apply(framework.Manifest("other", "distribution: {image: 'registry.example.com/team/none:1'}\n"+suite.VLLMProvider))
+	message = e.WaitCondition("other", v1alpha2.ConditionConfigGenerated, metav1.ConditionFalse, string(problem.ForbiddenBySettings))
 	if !strings.Contains(message, site.host) {
 		t.Errorf("message %q does not name the allowed registries", message)
 	}
-	cm := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: e.namespace, Name: "mine"}, Data: map[string]string{"config.yaml": "version: 2\napis: []\n"}}
-	fixture.NoError(t, admin.Create(t.Context(), cm))
-	e.mustApply(manifest("s", "distribution: {image: '"+image+"'}\noverrideConfig: {configMapName: mine}"))
-	e.waitFor("s", v1alpha2.ConditionConfigGenerated, metav1.ConditionTrue, v1alpha2.ReasonOverride)
+	e.CreateConfigMap("mine", map[string]string{"config.yaml": "version: 2\napis: []\n"})
+	e.Apply(framework.Manifest("s", "distribution: {image: '"+image+"'}\noverrideConfig: {configMapName: mine}"))
+	e.WaitCondition("s", v1alpha2.ConditionConfigGenerated, metav1.ConditionTrue, v1alpha2.ReasonOverride)
 }
 
 // An image that says no release runs as it is. When its spec needs a configuration, that is made for the release that the running server has reported,
@@ -212,25 +210,25 @@ func TestReleaseOfTheRunningServerIsUsed(t *testing.T) {
 	site.open = true
 	site.mu.Unlock()
 	e.setRegistries("caCertificates: |\n  %s\nallowed: [%q]", strings.ReplaceAll(string(site.ca), "\n", "\n  "), site.host)
-	e.startOperator(operatorOptions{})
+	e.StartOperator()
 	image := "distribution: {image: '" + site.host + "/team/silent:latest'}\n"
-	e.mustApply(manifest("s", image))
+	e.Apply(framework.Manifest("s", image))
 	const source = "version that the running server reports"
 	reported := func() error {
-		if r := e.resource("s").Status.ResolvedDistribution; r == nil || r.ServerLine != catalog.Newest() || r.ServerLineSource != source {
+		if r := e.CR("s").Status.ResolvedDistribution; r == nil || r.ServerLine != catalog.Newest() || r.ServerLineSource != source {
 			return fmt.Errorf("%+v", r)
 		}
 		return nil
 	}
-	fixture.Eventually(t, 2*time.Minute, "the server has reported its release", reported)
-	e.mustApply(manifest("s", image+vllmProvider))
-	e.mustApply(manifest("new", image+vllmProvider))
-	message := e.waitFor("new", v1alpha2.ConditionConfigGenerated, metav1.ConditionFalse, string(problem.UnknownServerLine))
+	framework.Eventually(t, 2*time.Minute, "the server has reported its release", reported)
+	e.Apply(framework.Manifest("s", image+suite.VLLMProvider))
+	e.Apply(framework.Manifest("new", image+suite.VLLMProvider))
+	message := e.WaitCondition("new", v1alpha2.ConditionConfigGenerated, metav1.ConditionFalse, string(problem.UnknownServerLine))
 	if !strings.Contains(message, "set spec.distribution.version") {
 		t.Errorf("message %q", message)
 	}
-	fixture.Eventually(t, 2*time.Minute, "the configuration is generated", func() error {
-		r := e.resource("s").Status.ResolvedDistribution
+	framework.Eventually(t, 2*time.Minute, "the configuration is generated", func() error {
+		r := e.CR("s").Status.ResolvedDistribution
 		if r.ConfigSource != v1alpha2.ConfigSourceOCILabel {
 			return fmt.Errorf("%+v", r)
 		}

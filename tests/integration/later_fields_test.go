@@ -11,7 +11,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework/suite"
 )
 
 // A spec may pass fields through that this cluster's Kubernetes does not have yet. An API server drops them silently from a new object: of this one a
@@ -21,12 +22,12 @@ import (
 func TestFieldsOfALaterKubernetesAreNotDropped(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
-	e.startOperator(operatorOptions{})
-	e.mustApply(manifest("later", "distribution: {name: starter}\nworkload: {overrides: {volumes: [{name: models, image: {reference: registry.example.com/models:1}}]}}"))
-	if out, err := cluster.KubectlRun(t.Context(), "explain", "pod.spec.volumes.image"); err == nil && strings.Contains(out, "reference") {
-		e.waitFor("later", "DeploymentUpdated", metav1.ConditionTrue, "")
+	e.StartOperator()
+	e.Apply(framework.Manifest("later", "distribution: {name: starter}\nworkload: {overrides: {volumes: [{name: models, image: {reference: registry.example.com/models:1}}]}}"))
+	if out, err := suite.Cluster.KubectlRun(t.Context(), "explain", "pod.spec.volumes.image"); err == nil && strings.Contains(out, "reference") {
+		e.WaitCondition("later", "DeploymentUpdated", metav1.ConditionTrue, "")
 		d := &appsv1.Deployment{}
-		fixture.NoError(t, e.get(d, "later"))
+		framework.NoError(t, e.Get(d, "later"))
 		for _, v := range d.Spec.Template.Spec.Volumes {
 			if v.Name == "models" && v.Image != nil {
 				return
@@ -34,13 +35,13 @@ func TestFieldsOfALaterKubernetesAreNotDropped(t *testing.T) {
 		}
 		t.Fatalf("volumes %+v", d.Spec.Template.Spec.Volumes)
 	}
-	message := e.waitFor("later", "DeploymentUpdated", metav1.ConditionFalse, string(problem.ObjectRejected))
+	message := e.WaitCondition("later", "DeploymentUpdated", metav1.ConditionFalse, string(problem.ObjectRejected))
 	for _, want := range []string{"spec.workload.overrides.volumes", "unknown field", "upgrade the cluster"} {
 		if !strings.Contains(message, want) {
 			t.Errorf("message %q, want %q in it", message, want)
 		}
 	}
-	if err := e.get(&appsv1.Deployment{}, "later"); !apierrors.IsNotFound(err) {
+	if err := e.Get(&appsv1.Deployment{}, "later"); !apierrors.IsNotFound(err) {
 		t.Errorf("there is a Deployment: %v", err)
 	}
 }
@@ -51,29 +52,29 @@ func TestFieldsOfALaterKubernetesAreNotDropped(t *testing.T) {
 func TestFieldsWhoseFeatureGateIsOffAreNotDropped(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
-	e.startOperator(operatorOptions{})
+	e.StartOperator()
 	const volumes = `distribution: {name: starter}
 workload: {overrides: {volumes: [{name: trust, projected: {sources: [{clusterTrustBundle: {name: roots, path: ca.crt}}]}}]}}`
 	refused := func(name string) {
-		message := e.waitFor(name, "DeploymentUpdated", metav1.ConditionFalse, string(problem.ObjectRejected))
+		message := e.WaitCondition(name, "DeploymentUpdated", metav1.ConditionFalse, string(problem.ObjectRejected))
 		for _, want := range []string{"spec.workload.overrides.volumes[0].projected.sources[0].clusterTrustBundle: ", "drops", "feature gate"} {
 			if !strings.Contains(message, want) {
 				t.Errorf("%s: message %q, want %q in it", name, message, want)
 			}
 		}
 	}
-	e.mustApply(manifest("new", volumes))
-	e.mustApply(manifest("edited", "distribution: {name: starter}\nworkload: {replicas: 2}"))
+	e.Apply(framework.Manifest("new", volumes))
+	e.Apply(framework.Manifest("edited", "distribution: {name: starter}\nworkload: {replicas: 2}"))
 	refused("new")
-	if err := e.get(&appsv1.Deployment{}, "new"); !apierrors.IsNotFound(err) {
+	if err := e.Get(&appsv1.Deployment{}, "new"); !apierrors.IsNotFound(err) {
 		t.Errorf("there is a Deployment: %v", err)
 	}
-	e.waitFor("edited", "DeploymentUpdated", metav1.ConditionTrue, "")
+	e.WaitCondition("edited", "DeploymentUpdated", metav1.ConditionTrue, "")
 	before, after := &appsv1.Deployment{}, &appsv1.Deployment{}
-	fixture.NoError(t, e.get(before, "edited"))
-	e.mustApply(manifest("edited", volumes))
+	framework.NoError(t, e.Get(before, "edited"))
+	e.Apply(framework.Manifest("edited", volumes))
 	refused("edited")
-	if err := e.get(after, "edited"); err != nil || after.Generation != before.Generation {
+	if err := e.Get(after, "edited"); err != nil || after.Generation != before.Generation {
 		t.Errorf("the Deployment was written: generation %d, then %d, %v", before.Generation, after.Generation, err)
 	}
 }

@@ -35,8 +35,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/apply"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework/suite"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/leaves"
 )
 
@@ -92,14 +92,14 @@ type twin struct {
 func TestEachFieldSetThenUnsetIsNeverSet(t *testing.T) {
 	t.Parallel()
 	s := &symmetry{env: newEnvWithSettings(t), twins: map[string]twin{}}
-	s.withoutPolicy()
+	s.WithoutPolicy()
 	s.referents()
 	s.registerNewest()
-	s.startOperator(operatorOptions{})
+	s.StartOperator()
 	all := leaves.All(t)
 	maps.DeleteFunc(all, func(path string, _ func(*spec)) bool { return strings.HasPrefix(path, "spec.distribution") }) // of which one must be set
 	maps.Copy(all, taken)
-	if fixture.OldKubernetes() { // before 1.34, claims had other fields
+	if framework.OldKubernetes() { // before 1.34, claims had other fields
 		delete(all, "spec.workload.resourceClaims")
 	}
 	paths := slices.Sorted(maps.Keys(all))
@@ -123,9 +123,9 @@ func TestEachFieldSetThenUnsetIsNeverSet(t *testing.T) {
 
 // referents are what the fields refer to. No pod is created: the templates are what counts.
 func (s *symmetry) referents() {
-	s.t.Helper()
-	dsn := "postgresql://user:" + url.QueryEscape(canaries.New()) + "@db.example/stack"
-	cert := fixture.NewCA(s.t).ServerSecret([]string{"*." + s.namespace + ".svc"})
+	s.T.Helper()
+	dsn := "postgresql://user:" + url.QueryEscape(suite.Canaries.New()) + "@db.example/stack"
+	cert := framework.NewCA(s.T).ServerSecret([]string{"*." + s.Name + ".svc"})
 	secretX := map[string][]byte{"x": []byte(dsn), "y": []byte(dsn), "b": []byte(dsn)}
 	maps.Copy(secretX, cert)
 	for _, o := range []client.Object{
@@ -136,30 +136,27 @@ func (s *symmetry) referents() {
 		&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "a"}, Data: map[string][]byte{"b": []byte(dsn), "x": []byte(dsn)}},
 		&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "llama-tls"}, Type: corev1.SecretTypeTLS, Data: cert},
 		&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "x"}, Data: map[string]string{
-			"ca-bundle.crt": fixture.CACertificate, "config.yaml": "version: 2\napis: []\nproviders: {}\n",
+			"ca-bundle.crt": framework.CACertificate, "config.yaml": "version: 2\napis: []\nproviders: {}\n",
 		}},
 		&corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "x"}},
 		&corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "x"}, Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 8000}}}},
 	} {
-		o.SetNamespace(s.namespace)
-		fixture.NoError(s.t, admin.Create(s.t.Context(), o))
+		o.SetNamespace(s.Name)
+		framework.NoError(s.T, suite.Admin.Create(s.T.Context(), o))
 	}
 }
 
 // registerNewest registers a distribution of the newest release line.
 func (s *symmetry) registerNewest() {
-	s.t.Helper()
-	s.newest = "newest-" + s.namespace
+	s.T.Helper()
+	s.newest = "newest-" + s.Name
 	base, ok := distributions.Base("starter", catalog.Newest())
 	if !ok {
-		s.t.Fatal("the newest release line has no starter")
+		s.T.Fatal("the newest release line has no starter")
 	}
-	cm := &corev1.ConfigMap{
-		ObjectMeta: metav1.ObjectMeta{Namespace: s.operator, Name: s.newest, Labels: map[string]string{settings.LabelDistribution: s.newest}},
-		Data:       map[string]string{"image": "registry.example.com/ai/" + s.newest, "serverVersion": catalog.Newest() + ".0", "config.yaml": string(base)},
-	}
-	fixture.NoError(s.t, admin.Create(s.t.Context(), cm))
-	s.t.Cleanup(func() { _ = admin.Delete(context.Background(), cm) })
+	s.Register(s.newest, map[string]string{
+		"image": "registry.example.com/ai/" + s.newest, "serverVersion": catalog.Newest() + ".0", "config.yaml": string(base),
+	})
 }
 
 // check sets and unsets a field of a new custom resource, twice.
@@ -184,7 +181,7 @@ func (s *symmetry) check(ctx context.Context, name, path string, set func(*spec)
 	if unset.refused != "" { // what the field needs beside it is nothing without the field: both are unset
 		around, unset = base, never
 	}
-	cr := &v1alpha2.LlamaStackDistribution{ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: name}}
+	cr := &v1alpha2.LlamaStackDistribution{ObjectMeta: metav1.ObjectMeta{Namespace: s.Name, Name: name}}
 	for _, step := range []struct {
 		title string
 		how   func(context.Context, *v1alpha2.LlamaStackDistribution, spec) error
@@ -243,7 +240,7 @@ func (s *symmetry) twin(ctx context.Context, of spec) (twin, error) {
 		return known, nil
 	}
 	made := twin{}
-	cr := &v1alpha2.LlamaStackDistribution{ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: fmt.Sprintf("twin-%03d", len(s.twins))}}
+	cr := &v1alpha2.LlamaStackDistribution{ObjectMeta: metav1.ObjectMeta{Namespace: s.Name, Name: fmt.Sprintf("twin-%03d", len(s.twins))}}
 	err = s.applied(ctx, cr, of)
 	if apierrors.IsInvalid(err) {
 		made.refused, err = err.Error(), nil
@@ -265,7 +262,7 @@ func (s *symmetry) twin(ctx context.Context, of spec) (twin, error) {
 // inputHash is the hash of all that the custom resource's Deployment was made from.
 func (s *symmetry) inputHash(ctx context.Context, cr *v1alpha2.LlamaStackDistribution) (string, error) {
 	d := &appsv1.Deployment{}
-	err := admin.Get(ctx, client.ObjectKeyFromObject(cr), d)
+	err := suite.Admin.Get(ctx, client.ObjectKeyFromObject(cr), d)
 	return d.Annotations[names.AnnotationInputHash], err
 }
 
@@ -279,20 +276,20 @@ func (s *symmetry) applied(ctx context.Context, cr *v1alpha2.LlamaStackDistribut
 	u.SetGroupVersionKind(v1alpha2.GroupVersion.WithKind(v1alpha2.Kind))
 	u.SetNamespace(cr.Namespace)
 	u.SetName(cr.Name)
-	return admin.Apply(ctx, client.ApplyConfigurationFromUnstructured(u), client.FieldOwner("user"))
+	return suite.Admin.Apply(ctx, client.ApplyConfigurationFromUnstructured(u), client.FieldOwner("user"))
 }
 
 // patched gives it the spec by a merge patch.
 func (s *symmetry) patched(ctx context.Context, cr *v1alpha2.LlamaStackDistribution, to spec) error {
 	before := cr.DeepCopy()
 	cr.Spec = to
-	return admin.Patch(ctx, cr, client.MergeFrom(before))
+	return suite.Admin.Patch(ctx, cr, client.MergeFrom(before))
 }
 
 // inForce waits until the operator has done what it can for the spec, and returns why it refused it, where it did.
 func (s *symmetry) inForce(ctx context.Context, cr *v1alpha2.LlamaStackDistribution) (refused string, err error) {
-	err = fixture.Poll(ctx, 2*time.Minute, func() error {
-		if err := admin.Get(ctx, client.ObjectKeyFromObject(cr), cr); err != nil {
+	err = framework.Poll(ctx, 2*time.Minute, func() error {
+		if err := suite.Admin.Get(ctx, client.ObjectKeyFromObject(cr), cr); err != nil {
 			return err
 		}
 		for _, condition := range []string{v1alpha2.ConditionConfigGenerated, v1alpha2.ConditionSecretsResolved, v1alpha2.ConditionDeploymentUpdated} {
@@ -313,7 +310,7 @@ func (s *symmetry) inForce(ctx context.Context, cr *v1alpha2.LlamaStackDistribut
 
 // like waits until the custom resource owns what the twin owns, but for what outlives an edit on purpose.
 func (s *symmetry) like(ctx context.Context, cr *v1alpha2.LlamaStackDistribution, path string, want twin) error {
-	return fixture.Poll(ctx, 2*time.Minute, func() error {
+	return framework.Poll(ctx, 2*time.Minute, func() error {
 		got, err := s.objectsOf(ctx, cr.Name)
 		if err != nil {
 			return err
@@ -343,13 +340,13 @@ func (s *symmetry) objectsOf(ctx context.Context, name string) (map[string]any, 
 	var all []unstructured.Unstructured
 	var hashes []string // of generated contents, in which the name of the custom resource is, with those of the contents without it
 	for _, kind := range append(apply.FullKinds(), &corev1.ConfigMap{}, &corev1.Secret{}) {
-		gvk, err := apiutil.GVKForObject(kind, scheme)
+		gvk, err := apiutil.GVKForObject(kind, suite.Scheme)
 		if err != nil {
 			return nil, err
 		}
 		list := &unstructured.UnstructuredList{}
 		list.SetGroupVersionKind(gvk)
-		if err := admin.List(ctx, list, client.InNamespace(s.namespace), client.MatchingLabels(names.Selector(name))); err != nil {
+		if err := suite.Admin.List(ctx, list, client.InNamespace(s.Name), client.MatchingLabels(names.Selector(name))); err != nil {
 			return nil, err
 		}
 		all = append(all, list.Items...)

@@ -18,15 +18,16 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/webhook/certificates"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework/suite"
 )
 
 // Proves: L-27, L-34 (the overlays for other makers of certificates build, the API server takes them, and the names in them fit together).
 func TestOverlays(t *testing.T) {
 	t.Parallel()
-	const serviceName = webhookService + "." + operatorNamespace + ".svc"
+	const serviceName = framework.WebhookService + "." + framework.OperatorNamespace + ".svc"
 	for overlay, want := range map[string]map[string]string{ // annotations by kind
-		"cert-manager": {"CustomResourceDefinition": "cert-manager.io/inject-ca-from=" + operatorNamespace + "/llama-stack-k8s-operator-webhook"},
+		"cert-manager": {"CustomResourceDefinition": "cert-manager.io/inject-ca-from=" + framework.OperatorNamespace + "/llama-stack-k8s-operator-webhook"},
 		"openshift": {
 			"CustomResourceDefinition": "service.beta.openshift.io/inject-cabundle=true",
 			"Service":                  "service.beta.openshift.io/serving-cert-secret-name=" + certificates.SecretName,
@@ -36,13 +37,13 @@ func TestOverlays(t *testing.T) {
 			"Service":                  "service.beta.openshift.io/serving-cert-secret-name=" + certificates.SecretName,
 		},
 	} {
-		text, err := cluster.KubectlRun(t.Context(), "kustomize", filepath.Join(fixture.Root(), "config", "overlays", overlay))
-		fixture.NoError(t, err)
+		text, err := suite.Cluster.KubectlRun(t.Context(), "kustomize", filepath.Join(framework.Root(), "config", "overlays", overlay))
+		framework.NoError(t, err)
 		var native []string
 		unmanaged, serving := false, overlay != "cert-manager"
 		for document := range strings.SplitSeq(text, "\n---\n") {
 			u := &unstructured.Unstructured{}
-			fixture.NoError(t, yaml.Unmarshal([]byte(document), &u.Object))
+			framework.NoError(t, yaml.Unmarshal([]byte(document), &u.Object))
 			if strings.HasPrefix(u.GetAPIVersion(), "cert-manager.io/") {
 				secretName, _, _ := unstructured.NestedString(u.Object, "spec", "secretName")
 				names, _, _ := unstructured.NestedStringSlice(u.Object, "spec", "dnsNames")
@@ -55,19 +56,19 @@ func TestOverlays(t *testing.T) {
 			for key, value := range u.GetAnnotations() {
 				annotations = append(annotations, key+"="+value)
 			}
-			if a, ok := want[u.GetKind()]; ok && (u.GetKind() != "Service" || u.GetName() == webhookService) && !slices.Contains(annotations, a) {
+			if a, ok := want[u.GetKind()]; ok && (u.GetKind() != "Service" || u.GetName() == framework.WebhookService) && !slices.Contains(annotations, a) {
 				t.Errorf("%s: %s %s has the annotations %v, want %s", overlay, u.GetKind(), u.GetName(), annotations, a)
 			}
 			if u.GetKind() == "Deployment" {
 				var d appsv1.Deployment
-				fixture.NoError(t, runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, &d))
+				framework.NoError(t, runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, &d))
 				unmanaged = slices.Contains(d.Spec.Template.Spec.Containers[0].Args, "--manage-certificates=false")
 			}
 		}
 		if !unmanaged || !serving {
 			t.Errorf("%s: the operator leaves certificates to others: %t; a certificate for %s goes to the Secret: %t", overlay, unmanaged, serviceName, serving)
 		}
-		if out, err := cluster.KubectlInput(t.Context(), strings.Join(native, "\n---\n"), "apply", "--dry-run=server", "-f", "-"); err != nil {
+		if out, err := suite.Cluster.KubectlInput(t.Context(), strings.Join(native, "\n---\n"), "apply", "--dry-run=server", "-f", "-"); err != nil {
 			t.Errorf("%s: %v\n%s", overlay, err, out)
 		}
 	}
@@ -76,10 +77,10 @@ func TestOverlays(t *testing.T) {
 // Proves: R21, R81 (the overlay for OpenShift AI registers the names of the platform, each by one parameter, and nothing else of the parameters is left).
 func TestOverlayRegistersTheNamesOfThePlatform(t *testing.T) {
 	t.Parallel()
-	overlay := filepath.Join(fixture.Root(), "config", "overlays", "openshift-ai")
-	params := fixture.ReadFile(t, filepath.Join(overlay, "params.env"))
-	text, err := cluster.KubectlRun(t.Context(), "kustomize", overlay)
-	fixture.NoError(t, err)
+	overlay := filepath.Join(framework.Root(), "config", "overlays", "openshift-ai")
+	params := framework.ReadFile(t, filepath.Join(overlay, "params.env"))
+	text, err := suite.Cluster.KubectlRun(t.Context(), "kustomize", overlay)
+	framework.NoError(t, err)
 	registered := map[string]string{}
 	for document := range strings.SplitSeq(text, "\n---\n") {
 		var cm corev1.ConfigMap
@@ -87,7 +88,7 @@ func TestOverlayRegistersTheNamesOfThePlatform(t *testing.T) {
 			continue
 		}
 		name, registers := cm.Labels[settings.LabelDistribution]
-		if !registers || cm.Namespace != operatorNamespace {
+		if !registers || cm.Namespace != framework.OperatorNamespace {
 			t.Errorf("ConfigMap %s/%s registers nothing", cm.Namespace, cm.Name)
 		}
 		if s, err := settings.Parse(nil, settings.ParseRegistration(&cm)); err != nil || len(s.Problems()) > 0 {
@@ -111,17 +112,17 @@ func TestManifestLeadsToTheWebhook(t *testing.T) {
 	t.Parallel()
 	var crd apiextensionsv1.CustomResourceDefinition
 	var service corev1.Service
-	text, err := cluster.KubectlRun(t.Context(), "get", crdName, "-o", "jsonpath={.metadata.annotations.kubectl\\.kubernetes\\.io/last-applied-configuration}")
-	fixture.NoError(t, err)
-	fixture.NoError(t, yaml.Unmarshal([]byte(text), &crd))
+	text, err := suite.Cluster.KubectlRun(t.Context(), "get", framework.CRD, "-o", "jsonpath={.metadata.annotations.kubectl\\.kubernetes\\.io/last-applied-configuration}")
+	framework.NoError(t, err)
+	framework.NoError(t, yaml.Unmarshal([]byte(text), &crd))
 	webhook := crd.Spec.Conversion.Webhook.ClientConfig
 	if len(webhook.CABundle) > 0 || strings.Contains(text, "caBundle\":\"") {
 		t.Error("the manifest names a CA bundle")
 	}
-	out, err := cluster.KubectlRun(t.Context(), "get", "service", "-n", webhook.Service.Namespace, webhook.Service.Name, "-o", "yaml")
-	fixture.NoError(t, err)
-	fixture.NoError(t, yaml.Unmarshal([]byte(out), &service))
-	if webhook.Service.Namespace != operatorNamespace || *webhook.Service.Path != "/convert" || service.Spec.Ports[0].Port != *webhook.Service.Port {
+	out, err := suite.Cluster.KubectlRun(t.Context(), "get", "service", "-n", webhook.Service.Namespace, webhook.Service.Name, "-o", "yaml")
+	framework.NoError(t, err)
+	framework.NoError(t, yaml.Unmarshal([]byte(out), &service))
+	if webhook.Service.Namespace != framework.OperatorNamespace || *webhook.Service.Path != "/convert" || service.Spec.Ports[0].Port != *webhook.Service.Port {
 		t.Errorf("the definition calls %+v, the Service is %+v", webhook.Service, service.Spec)
 	}
 }

@@ -15,7 +15,8 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework/suite"
 )
 
 // Proves: R78 (what release 0.9 runs without an owner for a custom resource that cannot be built, or that cannot be adopted because of somebody
@@ -25,44 +26,42 @@ func TestDeletionLeavesNothingOfRelease09Running(t *testing.T) {
 	for _, name := range []string{"was-config", "odd-volume"} {
 		for reason, spoil := range map[string]func(e *env){
 			string(problem.InvalidField): func(e *env) {
-				e.patchSpec(name, `{"workload":{"topologySpreadConstraints":null,"storage":{"mountPath":"data"}}}`)
+				e.PatchSpec(name, `{"workload":{"topologySpreadConstraints":null,"storage":{"mountPath":"data"}}}`)
 			},
 			string(problem.Conflict): func(e *env) {
 				service := &corev1.Service{}
-				fixture.NoError(e.t, e.get(service, name+"-service"))
+				framework.NoError(e.T, e.Get(service, name+"-service"))
 				foreign := &corev1.Service{
-					ObjectMeta: metav1.ObjectMeta{Namespace: e.namespace, Name: service.Name},
+					ObjectMeta: metav1.ObjectMeta{Namespace: e.Name, Name: service.Name},
 					Spec:       corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 80}}},
 				}
-				if err := errors.Join(admin.Delete(e.t.Context(), service), admin.Create(e.t.Context(), foreign)); err != nil {
-					e.t.Fatal(err)
-				}
+				framework.NoError(e.T, errors.Join(suite.Admin.Delete(e.T.Context(), service), suite.Admin.Create(e.T.Context(), foreign)))
 			},
 		} {
 			t.Run(name+" "+reason, func(t *testing.T) {
 				t.Parallel()
 				e := newEnv(t)
-				e.replay(name)
-				e.waitForRevision(name, "1")
+				e.Replay(name)
+				e.WaitRevision(name, "1")
 				spoil(e)
-				before := e.deployment(name)
+				before := e.Deployment(name)
 				if len(before.OwnerReferences) != 0 {
 					t.Fatalf("owners %v", before.OwnerReferences)
 				}
-				e.startOperator(operatorOptions{})
-				e.waitFor(name, v1alpha2.ConditionReady, metav1.ConditionFalse, "")
-				fixture.Eventually(t, time.Minute, "the Deployment belongs to the custom resource", func() error {
-					if !metav1.IsControlledBy(e.deployment(name), e.resource(name)) {
+				e.StartOperator()
+				e.WaitCondition(name, v1alpha2.ConditionReady, metav1.ConditionFalse, "")
+				framework.Eventually(t, time.Minute, "the Deployment belongs to the custom resource", func() error {
+					if !metav1.IsControlledBy(e.Deployment(name), e.CR(name)) {
 						return errors.New("it does not")
 					}
 					return nil
 				})
-				if now := e.deployment(name); now.Generation != before.Generation || now.UID != before.UID {
+				if now := e.Deployment(name); now.Generation != before.Generation || now.UID != before.UID {
 					t.Errorf("generation %d was %d", now.Generation, before.Generation)
 				}
-				fixture.NoError(t, admin.Delete(t.Context(), e.resource(name)))
-				fixture.Eventually(t, time.Minute, "the server goes with its custom resource", func() error {
-					if err := e.get(&appsv1.Deployment{}, name); !apierrors.IsNotFound(err) {
+				framework.NoError(t, suite.Admin.Delete(t.Context(), e.CR(name)))
+				framework.Eventually(t, time.Minute, "the server goes with its custom resource", func() error {
+					if err := e.Get(&appsv1.Deployment{}, name); !apierrors.IsNotFound(err) {
 						return fmt.Errorf("reading the Deployment: %w", err)
 					}
 					return nil

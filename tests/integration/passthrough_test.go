@@ -21,7 +21,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework/suite"
 )
 
 // Proves: R61, FR-074, FR-075 (the webhook refuses names, duplicates and quantities that Kubernetes would refuse, with the field of the custom resource,
@@ -32,10 +33,10 @@ func TestValuesThatKubernetesRefuses(t *testing.T) {
 	e.startValidation()
 	made := func(spec string) (*v1alpha2.LlamaStackDistribution, []client.Object) {
 		cr := &v1alpha2.LlamaStackDistribution{}
-		if err := yaml.UnmarshalStrict([]byte(manifest("s", "distribution: {name: starter}\n"+spec)), cr); err != nil {
+		if err := yaml.UnmarshalStrict([]byte(framework.Manifest("s", "distribution: {name: starter}\n"+spec)), cr); err != nil {
 			t.Fatalf("%s: %v", spec, err)
 		}
-		cr.Namespace = e.namespace
+		cr.Namespace = e.Name
 		p := &objects.Params{CR: cr, Image: "registry.example/starter:0.7.1", PortVariables: []string{"PORT"}}
 		d := objects.Deployment(p)
 		list := []client.Object{d, firstPod(d)}
@@ -48,38 +49,38 @@ func TestValuesThatKubernetesRefuses(t *testing.T) {
 		return cr, list
 	}
 	// What is right is taken: below, nothing but the value is refused.
-	fixture.Eventually(t, time.Minute, "Kubernetes takes what is made without a wrong value", func() error {
+	framework.Eventually(t, time.Minute, "Kubernetes takes what is made without a wrong value", func() error {
 		_, list := made("workload: {podDisruptionBudget: {minAvailable: 1}}")
 		var faults []error
 		for _, o := range list {
-			faults = append(faults, admin.Create(t.Context(), o, client.DryRunAll))
+			faults = append(faults, suite.Admin.Create(t.Context(), o, client.DryRunAll))
 		}
 		return errors.Join(faults...)
 	})
 	// The API server goes on without the webhook where it answers late, as on a busy machine.
-	refuse := func(cr *v1alpha2.LlamaStackDistribution, c fixture.RefusedValue) {
-		fixture.Eventually(t, time.Minute, c.Spec+": the webhook refuses it", func() error {
-			if err := admin.Create(t.Context(), cr.DeepCopy(), client.DryRunAll); err == nil || !strings.Contains(err.Error(), c.Problem) {
+	refuse := func(cr *v1alpha2.LlamaStackDistribution, c framework.RejectedValue) {
+		framework.Eventually(t, time.Minute, c.Spec+": the webhook refuses it", func() error {
+			if err := suite.Admin.Create(t.Context(), cr.DeepCopy(), client.DryRunAll); err == nil || !strings.Contains(err.Error(), c.Problem) {
 				return fmt.Errorf("answered %v, want %q", err, c.Problem) //nolint:errorlint // may be none
 			}
 			return nil
 		})
 	}
-	for _, c := range fixture.RefusedValues() {
+	for _, c := range framework.RejectedValues() {
 		cr, list := made(c.Spec)
 		refuse(cr, c)
 		refused := strings.Contains(c.Spec, "storage: {size") // of a size of zero the builder makes the default
 		for _, o := range list {
-			refused = refused || apierrors.IsInvalid(admin.Create(t.Context(), o, client.DryRunAll))
+			refused = refused || apierrors.IsInvalid(suite.Admin.Create(t.Context(), o, client.DryRunAll))
 		}
 		switch {
-		case !refused && fixture.OldKubernetes(): // it drops fields that it does not have yet
+		case !refused && framework.OldKubernetes(): // it drops fields that it does not have yet
 			t.Logf("%s: this Kubernetes takes it", c.Spec)
 		case !refused:
 			t.Errorf("%s: Kubernetes takes it", c.Spec)
 		}
 	}
-	for _, c := range fixture.WrongNames() {
+	for _, c := range framework.InvalidNames() {
 		cr, _ := made(c.Spec)
 		refuse(cr, c)
 	}
@@ -90,19 +91,19 @@ func TestValuesThatKubernetesRefuses(t *testing.T) {
 func TestValuesThatADryRunFinds(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
-	e.startOperator(operatorOptions{})
-	values := fixture.RefusedByKubernetes()
+	e.StartOperator()
+	values := framework.RejectedByKubernetes()
 	for i, c := range values {
-		e.mustApply(manifest(fmt.Sprint("s", i), "distribution: {name: starter}\n"+c.Spec))
+		e.Apply(framework.Manifest(fmt.Sprint("s", i), "distribution: {name: starter}\n"+c.Spec))
 	}
 	for i, c := range values {
-		message := e.waitFor(fmt.Sprint("s", i), v1alpha2.ConditionDeploymentUpdated, metav1.ConditionFalse, string(problem.ObjectRejected))
+		message := e.WaitCondition(fmt.Sprint("s", i), v1alpha2.ConditionDeploymentUpdated, metav1.ConditionFalse, string(problem.ObjectRejected))
 		if !strings.HasPrefix(message, c.Problem) || !strings.Contains(message, " could not be applied: ") {
 			t.Errorf("%s: the message is %q, want one that begins with %s", c.Spec, message, c.Problem)
 		}
 	}
 	var list appsv1.DeploymentList
-	if err := admin.List(t.Context(), &list, client.InNamespace(e.namespace)); err != nil || len(list.Items) > 0 {
+	if err := suite.Admin.List(t.Context(), &list, client.InNamespace(e.Name)); err != nil || len(list.Items) > 0 {
 		t.Errorf("%d Deployments, %v", len(list.Items), err)
 	}
 }
@@ -112,9 +113,9 @@ func TestValuesThatADryRunFinds(t *testing.T) {
 func TestValuesThatOnlyKubernetesKnowsToBeWrong(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
-	e.startOperator(operatorOptions{})
-	e.mustApply(manifest("s", "distribution: {name: starter}"))
-	e.waitReady("s")
+	e.StartOperator()
+	e.Apply(framework.Manifest("s", "distribution: {name: starter}"))
+	e.WaitReady("s")
 	before := e.written()
 	for spec, says := range map[string]string{
 		"dataSource: {kind: PersistentVolumeClaim, name: ''}":                                                       "dataSource.name: Required value",
@@ -122,9 +123,9 @@ func TestValuesThatOnlyKubernetesKnowsToBeWrong(t *testing.T) {
 	} {
 		edit := "distribution: {name: starter}\nnetworking: {port: 9000}\nworkload: {overrides: {volumes: [{name: a, ephemeral: {volumeClaimTemplate: {spec: {" +
 			"accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}, " + spec + "}}}}]}}"
-		e.mustApply(manifest("s", edit))
-		fixture.Eventually(t, time.Minute, spec+" is reported", func() error {
-			c := meta.FindStatusCondition(e.resource("s").Status.Conditions, v1alpha2.ConditionDeploymentUpdated)
+		e.Apply(framework.Manifest("s", edit))
+		framework.Eventually(t, time.Minute, spec+" is reported", func() error {
+			c := meta.FindStatusCondition(e.CR("s").Status.Conditions, v1alpha2.ConditionDeploymentUpdated)
 			const start = "spec.workload.overrides.volumes[0].ephemeral.volumeClaimTemplate.spec"
 			if c == nil || c.Reason != string(problem.ObjectRejected) || !strings.HasPrefix(c.Message, start) ||
 				!strings.Contains(c.Message, ": Deployment s could not be applied: ") || !strings.Contains(c.Message, says) {

@@ -14,18 +14,19 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/build"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework/suite"
 )
 
 // trusted is what the pods of a Deployment trust; empty where that are the image's own roots.
 func (e *env) trusted(d *appsv1.Deployment) string {
-	e.t.Helper()
+	e.T.Helper()
 	name := objects.GeneratedFor(d.Name, &d.Spec.Template.Spec).CABundle
 	if name == "" {
 		return ""
 	}
 	cm := &corev1.ConfigMap{}
-	fixture.NoError(e.t, e.get(cm, name))
+	framework.NoError(e.T, e.Get(cm, name))
 	return cm.Data["ca-bundle.crt"]
 }
 
@@ -33,52 +34,52 @@ func (e *env) trusted(d *appsv1.Deployment) string {
 func TestPlatformBundleIsTrustedAndWatched(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
-	op := e.startOperator(operatorOptions{})
-	e.mustApply(manifest("s", "distribution: {name: starter}"))
-	e.waitReady("s")
-	if got := e.trusted(e.deployment("s")); got != "" {
+	op := e.StartOperator()
+	e.Apply(framework.Manifest("s", "distribution: {name: starter}"))
+	e.WaitReady("s")
+	if got := e.trusted(e.Deployment("s")); got != "" {
 		t.Fatalf("trusted without a bundle: %s", got)
 	}
-	first, second := string(caElsewhere(t)["ca.crt"]), string(caElsewhere(t)["ca.crt"])
+	first, second := framework.NewCACertificate(t), framework.NewCACertificate(t)
 	bundle := &corev1.ConfigMap{
-		ObjectMeta: metav1.ObjectMeta{Namespace: e.namespace, Name: build.PlatformBundle}, Data: map[string]string{"odh-ca-bundle.crt": first},
+		ObjectMeta: metav1.ObjectMeta{Namespace: e.Name, Name: build.PlatformBundle}, Data: map[string]string{"odh-ca-bundle.crt": first},
 	}
-	service := string(caElsewhere(t)["ca.crt"])
+	service := framework.NewCACertificate(t)
 	serviceBundle := &corev1.ConfigMap{
-		ObjectMeta: metav1.ObjectMeta{Namespace: e.namespace, Name: build.ServiceBundle}, Data: map[string]string{"service-ca.crt": service},
+		ObjectMeta: metav1.ObjectMeta{Namespace: e.Name, Name: build.ServiceBundle}, Data: map[string]string{"service-ca.crt": service},
 	}
-	generation := e.deployment("s").Generation
+	generation := e.Deployment("s").Generation
 	for _, step := range []struct {
 		what, want string
 		rollouts   int64
 		change     func() error
 	}{
-		{"the platform makes its bundle", first, 1, func() error { return admin.Create(t.Context(), bundle) }},
+		{"the platform makes its bundle", first, 1, func() error { return suite.Admin.Create(t.Context(), bundle) }},
 		{"the platform adds certificates", second + first, 1, func() error {
 			bundle.Data["ca-bundle.crt"] = second
-			return admin.Update(t.Context(), bundle)
+			return suite.Admin.Update(t.Context(), bundle)
 		}},
 		{"nothing but a label and a comment changes", second + first, 0, func() error {
 			bundle.Labels, bundle.Data["notes"] = map[string]string{"a": "b"}, "# none"
-			return admin.Update(t.Context(), bundle)
+			return suite.Admin.Update(t.Context(), bundle)
 		}},
-		{"the platform makes the CA of its Services", second + first + service, 1, func() error { return admin.Create(t.Context(), serviceBundle) }},
-		{"that CA goes", second + first, 1, func() error { return admin.Delete(t.Context(), serviceBundle) }},
-		{"the bundle goes", "", 1, func() error { return admin.Delete(t.Context(), bundle, client.Preconditions{UID: &bundle.UID}) }},
+		{"the platform makes the CA of its Services", second + first + service, 1, func() error { return suite.Admin.Create(t.Context(), serviceBundle) }},
+		{"that CA goes", second + first, 1, func() error { return suite.Admin.Delete(t.Context(), serviceBundle) }},
+		{"the bundle goes", "", 1, func() error { return suite.Admin.Delete(t.Context(), bundle, client.Preconditions{UID: &bundle.UID}) }},
 	} {
 		if err := step.change(); err != nil {
 			t.Fatal(step.what, err)
 		}
 		generation += step.rollouts
-		fixture.Eventually(t, time.Minute, step.what, func() error {
-			if d := e.deployment("s"); d.Generation != generation || e.trusted(d) != step.want {
+		framework.Eventually(t, time.Minute, step.what, func() error {
+			if d := e.Deployment("s"); d.Generation != generation || e.trusted(d) != step.want {
 				return fmt.Errorf("generation %d, want %d; trusted is %s", d.Generation, generation, e.trusted(d))
 			}
 			return nil
 		})
-		e.waitReady("s")
-		e.quiet(op)
-		if d := e.deployment("s"); d.Generation != generation {
+		e.WaitReady("s")
+		e.Quiet(op)
+		if d := e.Deployment("s"); d.Generation != generation {
 			t.Errorf("%s: rolled out %d times more", step.what, d.Generation-generation)
 		}
 	}

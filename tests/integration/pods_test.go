@@ -13,7 +13,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework/suite"
 )
 
 // The server of this test ends with a message that quotes the value of a Secret.
@@ -24,9 +25,7 @@ func TestStatusNamesTheReasonOfThePod(t *testing.T) {
 	e := newEnv(t)
 	e.ready()
 	var pods corev1.PodList
-	if err := admin.List(t.Context(), &pods, client.InNamespace(e.namespace), client.MatchingLabels{"app.kubernetes.io/instance": "my-stack"}); err != nil {
-		t.Fatal(err)
-	}
+	framework.NoError(t, suite.Admin.List(t.Context(), &pods, client.InNamespace(e.Name), client.MatchingLabels{"app.kubernetes.io/instance": "my-stack"}))
 	if len(pods.Items) != 1 {
 		t.Fatalf("%d pods", len(pods.Items))
 	}
@@ -43,10 +42,10 @@ func TestStatusNamesTheReasonOfThePod(t *testing.T) {
 			StartedAt: metav1.Now(), FinishedAt: metav1.Now(),
 		}},
 	}}
-	fixture.NoError(t, admin.Status().Update(t.Context(), pod))
+	framework.NoError(t, suite.Admin.Status().Update(t.Context(), pod))
 	const why = "the server ended with exit code 1: ValueError: the key [redacted] was refused"
-	fixture.Eventually(t, time.Minute, "Available names the reason", func() error {
-		message := e.waitFor("my-stack", v1alpha2.ConditionAvailable, metav1.ConditionFalse, v1alpha2.ReasonServerUnavailable)
+	framework.Eventually(t, time.Minute, "Available names the reason", func() error {
+		message := e.WaitCondition("my-stack", v1alpha2.ConditionAvailable, metav1.ConditionFalse, v1alpha2.ReasonServerUnavailable)
 		if !strings.HasSuffix(message, why) {
 			return fmt.Errorf("it is: %s", message)
 		}
@@ -57,9 +56,9 @@ func TestStatusNamesTheReasonOfThePod(t *testing.T) {
 	pod.Status.ContainerStatuses[0].State = corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.Now()}}
 	pod.Status.ContainerStatuses[0].Ready = true
 	pod.Status.ContainerStatuses[0].ImageID = "docker.io/llamastack/distribution-starter@sha256:4711"
-	fixture.NoError(t, admin.Status().Update(t.Context(), pod))
-	fixture.Eventually(t, time.Minute, "the digest of the pod is in the status", func() error {
-		if r := e.waitReady("my-stack").Status.ResolvedDistribution; r.ImageDigest != "sha256:4711" {
+	framework.NoError(t, suite.Admin.Status().Update(t.Context(), pod))
+	framework.Eventually(t, time.Minute, "the digest of the pod is in the status", func() error {
+		if r := e.WaitReady("my-stack").Status.ResolvedDistribution; r.ImageDigest != "sha256:4711" {
 			return fmt.Errorf("it is: %+v", r)
 		}
 		return nil

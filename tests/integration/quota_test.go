@@ -4,8 +4,6 @@ package integration
 
 import (
 	"errors"
-	"fmt"
-	"strings"
 	"testing"
 	"time"
 
@@ -14,7 +12,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework/suite"
 )
 
 // Proves: L-22 (the reason for which the API server creates no pod is in the status, although no object that the operator writes was refused).
@@ -22,12 +21,12 @@ func TestStatusNamesTheQuotaThatKeepsPodsAway(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
 	quota := &corev1.ResourceQuota{
-		ObjectMeta: metav1.ObjectMeta{Namespace: e.namespace, Name: "no-pods"},
+		ObjectMeta: metav1.ObjectMeta{Namespace: e.Name, Name: "no-pods"},
 		Spec:       corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{corev1.ResourcePods: resource.MustParse("0")}},
 	}
-	fixture.NoError(t, admin.Create(t.Context(), quota))
-	fixture.Eventually(t, time.Minute, "the quota is enforced", func() error {
-		if err := e.get(quota, quota.Name); err != nil {
+	framework.NoError(t, suite.Admin.Create(t.Context(), quota))
+	framework.Eventually(t, time.Minute, "the quota is enforced", func() error {
+		if err := e.Get(quota, quota.Name); err != nil {
 			return err
 		}
 		if len(quota.Status.Hard) == 0 {
@@ -35,15 +34,9 @@ func TestStatusNamesTheQuotaThatKeepsPodsAway(t *testing.T) {
 		}
 		return nil
 	})
-	e.startOperator(operatorOptions{})
-	e.mustApply(manifest("s", "distribution: {name: starter}"))
-	fixture.Eventually(t, 2*time.Minute, "the conditions name the quota", func() error {
-		for _, kind := range []string{v1alpha2.ConditionAvailable, v1alpha2.ConditionDeploymentUpdated, v1alpha2.ConditionReady} {
-			message := e.waitFor("s", kind, metav1.ConditionFalse, "")
-			if !strings.Contains(message, "no pod can be created: exceeded quota: no-pods") {
-				return fmt.Errorf("%s: %s", kind, message)
-			}
-		}
-		return nil
-	})
+	e.StartOperator()
+	e.Apply(framework.Manifest("s", "distribution: {name: starter}"))
+	for _, kind := range []string{v1alpha2.ConditionAvailable, v1alpha2.ConditionDeploymentUpdated, v1alpha2.ConditionReady} {
+		e.WaitCondition("s", kind, metav1.ConditionFalse, "", "no pod can be created: exceeded quota: no-pods")
+	}
 }

@@ -15,81 +15,63 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework/suite"
 )
 
 // Values that tests put into Secrets.
 var (
-	canary  = canaries.Add("sk-canary-4711")
-	rotated = canaries.Add("sk-canary-rotated")
+	canary  = suite.Canaries.Add("sk-canary-4711")
+	rotated = suite.Canaries.Add("sk-canary-rotated")
 )
 
 // ready brings the simple sample to Ready and returns the operator that did it.
-func (e *env) ready() *operator {
-	e.t.Helper()
-	e.createSecret("vllm-creds", map[string]string{"token": canary, "other": "sk-other"})
-	op := e.startOperator(operatorOptions{})
-	e.mustApply(sample(e.t, "v1alpha2-simple.yaml"))
-	e.waitReady("my-stack")
+func (e *env) ready() *suite.Operator {
+	e.T.Helper()
+	e.CreateSecret("vllm-creds", map[string]string{"token": canary, "other": "sk-other"})
+	op := e.StartOperator()
+	e.Apply(framework.Sample(e.T, "v1alpha2-simple.yaml"))
+	e.WaitReady("my-stack")
 	return op
 }
 
-// owned lists what the resource owns, as "Kind/name".
-func (e *env) owned() map[string]client.Object {
-	e.t.Helper()
-	objects := map[string]client.Object{}
-	add := func(kind string, o client.Object) {
-		if c := metav1.GetControllerOf(o); c != nil && c.Kind == v1alpha2.Kind {
-			objects[kind+"/"+o.GetName()] = o
+// owned returns the resource versions of the objects that the custom resources own, as "Kind/name".
+func (e *env) owned() map[string]string {
+	e.T.Helper()
+	versions := map[string]string{}
+	for _, kind := range []string{"Deployment", "Service", "ServiceAccount", "ConfigMap"} {
+		list := &metav1.PartialObjectMetadataList{}
+		list.SetGroupVersionKind(schema.GroupVersionKind{Version: "v1", Kind: kind})
+		if kind == "Deployment" {
+			list.SetGroupVersionKind(appsv1.SchemeGroupVersion.WithKind(kind))
+		}
+		framework.NoError(e.T, suite.Admin.List(e.T.Context(), list, client.InNamespace(e.Name)))
+		for i := range list.Items {
+			if c := metav1.GetControllerOf(&list.Items[i]); c != nil && c.Kind == v1alpha2.Kind {
+				versions[kind+"/"+list.Items[i].Name] = list.Items[i].ResourceVersion
+			}
 		}
 	}
-	var deployments appsv1.DeploymentList
-	var services corev1.ServiceList
-	var accounts corev1.ServiceAccountList
-	var configMaps corev1.ConfigMapList
-	for _, list := range []client.ObjectList{&deployments, &services, &accounts, &configMaps} {
-		fixture.NoError(e.t, admin.List(e.t.Context(), list, client.InNamespace(e.namespace)))
-	}
-	for i := range deployments.Items {
-		add("Deployment", &deployments.Items[i])
-	}
-	for i := range services.Items {
-		add("Service", &services.Items[i])
-	}
-	for i := range accounts.Items {
-		add("ServiceAccount", &accounts.Items[i])
-	}
-	for i := range configMaps.Items {
-		add("ConfigMap", &configMaps.Items[i])
-	}
-	return objects
+	return versions
 }
 
 func (e *env) ownedConfigMaps() []string {
-	e.t.Helper()
+	e.T.Helper()
 	return slices.DeleteFunc(slices.Sorted(maps.Keys(e.owned())), func(n string) bool { return !strings.HasPrefix(n, "ConfigMap/") })
 }
 
 // versions are the resource versions of what the resource owns, and its own.
 func (e *env) versions(resource string) map[string]string {
-	e.t.Helper()
-	versions := map[string]string{"itself": e.resource(resource).ResourceVersion}
-	for name, o := range e.owned() {
-		versions[name] = o.GetResourceVersion()
-	}
+	e.T.Helper()
+	versions := e.owned()
+	versions["itself"] = e.CR(resource).ResourceVersion
 	return versions
-}
-
-func (e *env) deployment(name string) *appsv1.Deployment {
-	e.t.Helper()
-	d := &appsv1.Deployment{}
-	fixture.NoError(e.t, e.get(d, name))
-	return d
 }
 
 // Proves: FLOW, FR-021, FR-023, FR-024, FR-025, FR-026, R17, R21, R27, STAT, R29, R50, R82.
@@ -97,7 +79,7 @@ func TestResourceBecomesReady(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
 	e.ready()
-	cr := e.resource("my-stack")
+	cr := e.CR("my-stack")
 	g := cr.Status.ConfigGeneration
 	if g == nil || g.ProviderCount != 1 || g.ResourceCount != 1 || g.ConfigVersion != 2 || g.GeneratedAt == nil {
 		t.Fatalf("configGeneration %+v", g)
@@ -108,14 +90,14 @@ func TestResourceBecomesReady(t *testing.T) {
 		t.Errorf("owned objects %v, want %v", got, want)
 	}
 	var cm corev1.ConfigMap
-	fixture.NoError(t, e.get(&cm, g.ConfigMapName))
+	framework.NoError(t, e.Get(&cm, g.ConfigMapName))
 	if cm.Immutable == nil || !*cm.Immutable || !strings.Contains(cm.Data["config.yaml"], "base_url: http://vllm:8000/v1") {
 		t.Errorf("ConfigMap %+v", cm)
 	}
 	if s := cr.Status; s.Phase != v1alpha2.PhaseReady || s.AvailableReplicas != 1 || s.Replicas != 1 || s.ObservedGeneration != cr.Generation ||
-		s.ServiceURL != "http://my-stack-service."+e.namespace+".svc:8321" || s.Version.LlamaStackServerVersion != serverRelease ||
+		s.ServiceURL != "http://my-stack-service."+e.Name+".svc:8321" || s.Version.LlamaStackServerVersion != suite.ServerRelease ||
 		s.ResolvedDistribution.ConfigSource != v1alpha2.ConfigSourceEmbedded || s.ResolvedDistribution.ServerLine != catalog.Newest() ||
-		!strings.HasSuffix(s.ResolvedDistribution.Image, ":"+serverRelease) {
+		!strings.HasSuffix(s.ResolvedDistribution.Image, ":"+suite.ServerRelease) {
 		t.Errorf("status %+v", s)
 	}
 	providers := cr.Status.DistributionConfig.Providers
@@ -131,11 +113,11 @@ func TestResourceBecomesReady(t *testing.T) {
 	if got := cr.Status.DistributionConfig; !cmp.Equal(got.Connectors, connectors) || !cmp.Equal(got.MissingResources, missing) {
 		t.Errorf("connectors %+v, want %+v; missing %q, want %q", got.Connectors, connectors, got.MissingResources, missing)
 	}
-	template := e.deployment("my-stack").Spec.Template
+	template := e.Deployment("my-stack").Spec.Template
 	if template.Annotations["llamastack.io/config-hash"] == "" || template.Annotations["llamastack.io/secrets-hash"] == "" {
 		t.Errorf("the pod template lacks the hash annotations: %v", template.Annotations)
 	}
-	for _, m := range e.deployment("my-stack").ManagedFields {
+	for _, m := range e.Deployment("my-stack").ManagedFields {
 		if m.Subresource == "" && m.Manager != "llama-stack-operator" && m.Manager != "kube-controller-manager" {
 			t.Errorf("the Deployment has a second field manager %q", m.Manager)
 		}
@@ -147,11 +129,11 @@ func TestUnchangedResourceCostsNothing(t *testing.T) {
 	e := newEnv(t)
 	op := e.ready()
 	before := e.versions("my-stack")
-	e.quiet(op)
+	e.Quiet(op)
 
-	idle := len(op.requests.all())
-	fixture.Consistently(t, 3*time.Second, "an idle operator asks nothing", func() error {
-		if now := op.requests.all(); len(now) > idle {
+	idle := len(op.Requests.All())
+	framework.Consistently(t, 3*time.Second, "an idle operator asks nothing", func() error {
+		if now := op.Requests.All(); len(now) > idle {
 			return fmt.Errorf("requests: %v", now[idle:])
 		}
 		return nil
@@ -159,38 +141,23 @@ func TestUnchangedResourceCostsNothing(t *testing.T) {
 
 	// A reconcile without a change: a foreign label on the Secret is an event, and the manifest is applied again.
 	var s corev1.Secret
-	fixture.NoError(t, e.get(&s, "vllm-creds"))
+	framework.NoError(t, e.Get(&s, "vllm-creds"))
 	s.Labels = map[string]string{"touched": "yes"}
-	fixture.NoError(t, admin.Update(t.Context(), &s))
-	e.mustApply(sample(t, "v1alpha2-simple.yaml"))
-	fixture.Eventually(t, time.Minute, "the event starts a pass", func() error {
-		if len(op.requests.all()) == idle {
+	framework.NoError(t, suite.Admin.Update(t.Context(), &s))
+	e.Apply(framework.Sample(t, "v1alpha2-simple.yaml"))
+	framework.Eventually(t, time.Minute, "the event starts a pass", func() error {
+		if len(op.Requests.All()) == idle {
 			return fmt.Errorf("no request yet")
 		}
 		return nil
 	})
-	e.quiet(op)
-	if writes := op.requests.writes(idle); len(writes) > 0 {
+	e.Quiet(op)
+	if writes := op.Requests.Writes(idle); len(writes) > 0 {
 		t.Errorf("a pass without a change wrote: %v", writes)
 	}
 	if diff := cmp.Diff(before, e.versions("my-stack")); diff != "" {
 		t.Errorf("resource versions changed (-before +after):\n%s", diff)
 	}
-}
-
-// quiet waits until the operator has made no request for half a second.
-func (e *env) quiet(op *operator) {
-	e.t.Helper()
-	last, since := len(op.requests.all()), time.Now()
-	fixture.Eventually(e.t, time.Minute, "the operator comes to rest", func() error {
-		if n := len(op.requests.all()); n != last {
-			last, since = n, time.Now()
-		}
-		if time.Since(since) < 500*time.Millisecond {
-			return fmt.Errorf("last request: %v", op.requests.all()[max(0, last-1):])
-		}
-		return nil
-	})
 }
 
 // Proves: FR-024, FR-026, NFR-005, R17, US-2.1, L-33 (a new ConfigMap and one rollout for each edit; the previous ConfigMap stays,
@@ -199,22 +166,22 @@ func TestEditsRollOnceAndKeepThePreviousConfig(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
 	op := e.ready()
-	first := e.resource("my-stack").Status.ConfigGeneration.ConfigMapName
+	first := e.CR("my-stack").Status.ConfigGeneration.ConfigMapName
 	previous := first
 	for i, model := range []string{"m1", "m2", "m3"} {
-		generation := e.deployment("my-stack").Generation
-		e.patchSpec("my-stack", `{"resources":{"models":["`+model+`"]}}`)
-		e.waitFor("my-stack", v1alpha2.ConditionReady, metav1.ConditionTrue, "")
-		current := e.resource("my-stack").Status.ConfigGeneration.ConfigMapName
+		generation := e.Deployment("my-stack").Generation
+		e.PatchSpec("my-stack", `{"resources":{"models":["`+model+`"]}}`)
+		e.WaitCondition("my-stack", v1alpha2.ConditionReady, metav1.ConditionTrue, "")
+		current := e.CR("my-stack").Status.ConfigGeneration.ConfigMapName
 		if current == previous {
 			t.Fatalf("edit %d: still ConfigMap %s", i, current)
 		}
-		if got := e.deployment("my-stack").Generation; got != generation+1 {
+		if got := e.Deployment("my-stack").Generation; got != generation+1 {
 			t.Errorf("edit %d: the Deployment changed %d times, want once", i, got-generation)
 		}
 		want := []string{"ConfigMap/" + current, "ConfigMap/" + previous}
 		slices.Sort(want)
-		fixture.Eventually(t, time.Minute, "the current and the previous ConfigMap stay", func() error {
+		framework.Eventually(t, time.Minute, "the current and the previous ConfigMap stay", func() error {
 			if got := e.ownedConfigMaps(); !cmp.Equal(got, want) {
 				return fmt.Errorf("there are %v, want %v", got, want)
 			}
@@ -224,36 +191,28 @@ func TestEditsRollOnceAndKeepThePreviousConfig(t *testing.T) {
 	}
 	// A new server, and three edits. On a busy machine, a question may get no answer in time.
 	for name, want := range map[string]string{"llamastack_rollouts_total": "4", "llamastack_server_questions_total": "{result=success} "} {
-		if got := op.counted(t, name); !slices.ContainsFunc(got, func(series string) bool { return strings.Contains(series, want) }) {
+		if got := op.Counted(t, name); !slices.ContainsFunc(got, func(series string) bool { return strings.Contains(series, want) }) {
 			t.Errorf("the metrics count %q, want %s", got, want)
 		}
 	}
 }
 
 // rolledOnce waits until what happened has rolled the pods of a custom resource, checks that it did so once, and returns the Deployment's new generation.
-func (e *env) rolledOnce(op *operator, name, what string, before int64) (generation int64) {
-	e.t.Helper()
+func (e *env) rolledOnce(op *suite.Operator, name, what string, before int64) (generation int64) {
+	e.T.Helper()
 	generation = before + 1
-	fixture.Eventually(e.t, time.Minute, what+" rolls the pods", func() error {
-		if got := e.deployment(name).Generation; got != generation {
+	framework.Eventually(e.T, time.Minute, what+" rolls the pods", func() error {
+		if got := e.Deployment(name).Generation; got != generation {
 			return fmt.Errorf("generation %d, want %d", got, generation)
 		}
 		return nil
 	})
-	e.waitReady(name)
-	e.quiet(op)
-	if got := e.deployment(name).Generation; got != generation {
-		e.t.Errorf("%s rolled the pods %d times", what, got-before)
+	e.WaitReady(name)
+	e.Quiet(op)
+	if got := e.Deployment(name).Generation; got != generation {
+		e.T.Errorf("%s rolled the pods %d times", what, got-before)
 	}
 	return generation
-}
-
-func (e *env) patchSpec(name, spec string) {
-	e.t.Helper()
-	cr := &v1alpha2.LlamaStackDistribution{ObjectMeta: metav1.ObjectMeta{Namespace: e.namespace, Name: name}}
-	if err := admin.Patch(e.t.Context(), cr, client.RawPatch("application/merge-patch+json", []byte(`{"spec":`+spec+`}`))); err != nil {
-		e.t.Fatal(err)
-	}
 }
 
 // Proves: L-04, L-31 (what is set and then unset is gone; fields, labels and restarts of others survive).
@@ -261,15 +220,11 @@ func TestUnsetFieldsGoAndForeignFieldsStay(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
 	e.ready()
-	if _, err := cluster.KubectlRun(t.Context(), "rollout", "restart", "-n", e.namespace, "deployment/my-stack"); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := cluster.KubectlRun(t.Context(), "label", "-n", e.namespace, "deployment/my-stack", "team=a"); err != nil {
-		t.Fatal(err)
-	}
-	e.patchSpec("my-stack", `{"workload":{"resources":{"claims":null,"limits":{"memory":"3Gi"},"requests":null}}}`)
-	fixture.Eventually(t, time.Minute, "the limit is applied and the request is the default again", func() error {
-		d := e.deployment("my-stack")
+	e.Kubectl("rollout", "restart", "deployment/my-stack")
+	e.Kubectl("label", "deployment/my-stack", "team=a")
+	e.PatchSpec("my-stack", `{"workload":{"resources":{"claims":null,"limits":{"memory":"3Gi"},"requests":null}}}`)
+	framework.Eventually(t, time.Minute, "the limit is applied and the request is the default again", func() error {
+		d := e.Deployment("my-stack")
 		r := d.Spec.Template.Spec.Containers[0].Resources
 		if r.Limits.Memory().String() != "3Gi" || r.Requests.Memory().String() != "1Gi" {
 			return fmt.Errorf("resources %+v", r)
@@ -286,22 +241,22 @@ func TestSecretRotation(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
 	op := e.ready()
-	generation := e.deployment("my-stack").Generation
+	generation := e.Deployment("my-stack").Generation
 	e.patchSecret("vllm-creds", `{"metadata":{"labels":{"x":"y"}},"stringData":{"other":"sk-new"}}`)
-	e.quiet(op)
-	if got := e.deployment("my-stack").Generation; got != generation {
+	e.Quiet(op)
+	if got := e.Deployment("my-stack").Generation; got != generation {
 		t.Errorf("a key that nobody refers to rolled the pods")
 	}
 	e.patchSecret("vllm-creds", `{"stringData":{"token":"`+rotated+`"}}`)
-	fixture.Eventually(t, time.Minute, "the new value rolls the pods", func() error {
-		if got := e.deployment("my-stack").Generation; got != generation+1 {
+	framework.Eventually(t, time.Minute, "the new value rolls the pods", func() error {
+		if got := e.Deployment("my-stack").Generation; got != generation+1 {
 			return fmt.Errorf("generation %d, want %d", got, generation+1)
 		}
 		return nil
 	})
-	e.waitFor("my-stack", v1alpha2.ConditionReady, metav1.ConditionTrue, "")
-	e.quiet(op)
-	if got := e.deployment("my-stack").Generation; got != generation+1 {
+	e.WaitCondition("my-stack", v1alpha2.ConditionReady, metav1.ConditionTrue, "")
+	e.Quiet(op)
+	if got := e.Deployment("my-stack").Generation; got != generation+1 {
 		t.Errorf("the new value rolled the pods %d times", got-generation)
 	}
 }
@@ -310,8 +265,8 @@ func TestSecretRotation(t *testing.T) {
 func TestOverridesRotation(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
-	op := e.startOperator(operatorOptions{})
-	e.mustApply(manifest("s", `
+	op := e.StartOperator()
+	e.Apply(framework.Manifest("s", `
 distribution: {name: starter}
 workload:
   overrides:
@@ -319,22 +274,21 @@ workload:
     volumes: [{name: files, projected: {sources: [{configMap: {name: files}}, {secret: {name: perhaps, optional: true}}]}}]
     volumeMounts: [{name: files, mountPath: /files}]
 `))
-	message := e.waitFor("s", v1alpha2.ConditionSecretsResolved, metav1.ConditionFalse, string(problem.SecretNotFound))
-	if want := "spec.workload.overrides.env[0].valueFrom.secretKeyRef: Secret not found: mine (namespace " + e.namespace + ")"; !strings.Contains(message, want) {
+	message := e.WaitCondition("s", v1alpha2.ConditionSecretsResolved, metav1.ConditionFalse, string(problem.SecretNotFound))
+	if want := "spec.workload.overrides.env[0].valueFrom.secretKeyRef: Secret not found: mine (namespace " + e.Name + ")"; !strings.Contains(message, want) {
 		t.Errorf("message %q, want %q", message, want)
 	}
-	e.createSecret("mine", map[string]string{"token": canary, "other": "x"})
-	message = e.waitFor("s", v1alpha2.ConditionConfigGenerated, metav1.ConditionFalse, string(problem.ConfigMapNotFound))
-	if want := "spec.workload.overrides.volumes[0].projected.sources[0].configMap: ConfigMap not found: files (namespace " + e.namespace + ")"; !strings.Contains(message, want) {
+	e.CreateSecret("mine", map[string]string{"token": canary, "other": "x"})
+	message = e.WaitCondition("s", v1alpha2.ConditionConfigGenerated, metav1.ConditionFalse, string(problem.ConfigMapNotFound))
+	if want := "spec.workload.overrides.volumes[0].projected.sources[0].configMap: ConfigMap not found: files (namespace " + e.Name + ")"; !strings.Contains(message, want) {
 		t.Errorf("message %q, want %q", message, want)
 	}
-	files := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: e.namespace, Name: "files"}, Data: map[string]string{"a": "1"}}
-	fixture.NoError(t, admin.Create(t.Context(), files))
-	e.waitReady("s")
-	generation := e.deployment("s").Generation
+	files := e.CreateConfigMap("files", map[string]string{"a": "1"})
+	e.WaitReady("s")
+	generation := e.Deployment("s").Generation
 	e.patchSecret("mine", `{"metadata":{"labels":{"x":"y"}},"stringData":{"other":"z"}}`)
-	e.quiet(op)
-	if got := e.deployment("s").Generation; got != generation {
+	e.Quiet(op)
+	if got := e.Deployment("s").Generation; got != generation {
 		t.Errorf("a key that nobody refers to rolled the pods")
 	}
 	for _, change := range []struct {
@@ -343,11 +297,9 @@ workload:
 	}{
 		{"a variable's new value", func() { e.patchSecret("mine", `{"stringData":{"token":"`+rotated+`"}}`) }},
 		{"a new file", func() {
-			if err := admin.Patch(t.Context(), files, client.RawPatch("application/merge-patch+json", []byte(`{"data":{"b":"2"}}`))); err != nil {
-				t.Fatal(err)
-			}
+			framework.NoError(t, suite.Admin.Patch(t.Context(), files, client.RawPatch("application/merge-patch+json", []byte(`{"data":{"b":"2"}}`))))
 		}},
-		{"an optional Secret that appears", func() { e.createSecret("perhaps", map[string]string{"c": "3"}) }},
+		{"an optional Secret that appears", func() { e.CreateSecret("perhaps", map[string]string{"c": "3"}) }},
 	} {
 		change.make()
 		generation = e.rolledOnce(op, "s", change.what, generation)
@@ -358,40 +310,37 @@ workload:
 func TestOverrideWithTLS(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
-	plain := e.server
-	e.server = httptest.NewTLSServer(plain.Config.Handler)
-	t.Cleanup(e.server.Close)
-	e.startOperator(operatorOptions{})
-	own := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: e.namespace, Name: "own"}, Data: map[string]string{
-		"config.yaml": "version: 2\nserver: {tls_certfile: /tls/tls.crt, tls_keyfile: /tls/tls.key}\n",
-	}}
-	fixture.NoError(t, admin.Create(t.Context(), own))
-	e.mustApply(manifest("s", "distribution: {name: starter}\noverrideConfig: {configMapName: own}"))
-	cr := e.waitReady("s")
-	if got := cr.Status.ServiceURL; got != "https://s-service."+e.namespace+".svc:8321" {
+	plain := e.Server
+	e.Server = httptest.NewTLSServer(plain.Config.Handler)
+	t.Cleanup(e.Server.Close)
+	e.StartOperator()
+	e.CreateConfigMap("own", map[string]string{"config.yaml": "version: 2\nserver: {tls_certfile: /tls/tls.crt, tls_keyfile: /tls/tls.key}\n"})
+	e.Apply(framework.Manifest("s", "distribution: {name: starter}\noverrideConfig: {configMapName: own}"))
+	cr := e.WaitReady("s")
+	if got := cr.Status.ServiceURL; got != "https://s-service."+e.Name+".svc:8321" {
 		t.Errorf("serviceURL %s", got)
 	}
-	fixture.Eventually(t, time.Minute, "the server tells its version", func() error {
-		if got := e.resource("s").Status.Version.LlamaStackServerVersion; got != serverRelease {
+	framework.Eventually(t, time.Minute, "the server tells its version", func() error {
+		if got := e.CR("s").Status.Version.LlamaStackServerVersion; got != suite.ServerRelease {
 			return fmt.Errorf("version %q", got)
 		}
 		return nil
 	})
-	container := e.deployment("s").Spec.Template.Spec.Containers[0]
+	container := e.Deployment("s").Spec.Template.Spec.Containers[0]
 	if startup, ready := container.StartupProbe.HTTPGet.Scheme, container.ReadinessProbe.HTTPGet.Scheme; startup != "HTTPS" || ready != "HTTPS" {
 		t.Errorf("probes speak %s and %s", startup, ready)
 	}
 	var service corev1.Service
-	fixture.NoError(t, e.get(&service, "s-service"))
+	framework.NoError(t, e.Get(&service, "s-service"))
 	if p := service.Spec.Ports[0]; p.Name != "http" || p.AppProtocol == nil || *p.AppProtocol != "https" {
 		t.Errorf("port %+v of the Service", p)
 	}
 }
 
 func (e *env) patchSecret(name, patch string) {
-	e.t.Helper()
-	s := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: e.namespace, Name: name}}
-	fixture.NoError(e.t, admin.Patch(e.t.Context(), s, client.RawPatch("application/merge-patch+json", []byte(patch))))
+	e.T.Helper()
+	s := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: e.Name, Name: name}}
+	framework.NoError(e.T, suite.Admin.Patch(e.T.Context(), s, client.RawPatch("application/merge-patch+json", []byte(patch))))
 }
 
 // Proves: R48, L-28 (an upgrade of the operator rolls nothing, the next edit brings the newer form).
@@ -399,23 +348,16 @@ func TestOperatorUpgradeRollsNothing(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
 	op := e.ready()
-	op.stop()
-	before := e.deployment("my-stack")
-	e.startOperator(operatorOptions{build: "9.9.9"})
-	message := ""
-	fixture.Eventually(t, time.Minute, "the status tells of the newer form", func() error {
-		message = e.waitFor("my-stack", v1alpha2.ConditionDeploymentUpdated, metav1.ConditionTrue, "")
-		if !strings.Contains(message, "takes effect with the next edit") {
-			return fmt.Errorf("message %q", message)
-		}
-		return nil
-	})
-	if after := e.deployment("my-stack"); after.ResourceVersion != before.ResourceVersion {
+	op.Stop()
+	before := e.Deployment("my-stack")
+	e.StartOperator("9.9.9")
+	e.WaitCondition("my-stack", v1alpha2.ConditionDeploymentUpdated, metav1.ConditionTrue, "", "takes effect with the next edit")
+	if after := e.Deployment("my-stack"); after.ResourceVersion != before.ResourceVersion {
 		t.Errorf("the Deployment was touched: %s", cmp.Diff(before, after))
 	}
-	e.patchSpec("my-stack", `{"resources":{"models":["m1"]}}`)
-	fixture.Eventually(t, time.Minute, "the edit brings the newer form", func() error {
-		if got := e.deployment("my-stack").Annotations["llamastack.io/operator-build"]; got != "9.9.9" {
+	e.PatchSpec("my-stack", `{"resources":{"models":["m1"]}}`)
+	framework.Eventually(t, time.Minute, "the edit brings the newer form", func() error {
+		if got := e.Deployment("my-stack").Annotations["llamastack.io/operator-build"]; got != "9.9.9" {
 			return fmt.Errorf("build %q", got)
 		}
 		return nil
@@ -432,12 +374,12 @@ func TestHandEditsComeBack(t *testing.T) {
 		"a renumbered port": `[{"op":"replace","path":"/spec/ports/0/port","value":9999}]`,
 		"another selector":  `[{"op":"replace","path":"/spec/selector/app","value":"other"}]`,
 	} {
-		s := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: e.namespace, Name: "my-stack-service"}}
-		if err := admin.Patch(t.Context(), s, client.RawPatch("application/json-patch+json", []byte(patch))); err != nil {
+		s := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: e.Name, Name: "my-stack-service"}}
+		if err := suite.Admin.Patch(t.Context(), s, client.RawPatch("application/json-patch+json", []byte(patch))); err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
-		fixture.Eventually(t, time.Minute, name+" comes back", func() error {
-			if err := e.get(s, "my-stack-service"); err != nil {
+		framework.Eventually(t, time.Minute, name+" comes back", func() error {
+			if err := e.Get(s, "my-stack-service"); err != nil {
 				return err
 			}
 			if len(s.Spec.Ports) != 1 || s.Spec.Ports[0].Port != 8321 || s.Spec.Selector["app"] != "llama-stack" {
@@ -445,13 +387,13 @@ func TestHandEditsComeBack(t *testing.T) {
 			}
 			return nil
 		})
-		e.waitFor("my-stack", v1alpha2.ConditionReady, metav1.ConditionTrue, "")
+		e.WaitCondition("my-stack", v1alpha2.ConditionReady, metav1.ConditionTrue, "")
 	}
 	// A port of the spec that changes afterwards leaves nothing of the former one.
-	e.patchSpec("my-stack", `{"networking":{"port":9321}}`)
-	fixture.Eventually(t, time.Minute, "the Service has the new port alone", func() error {
+	e.PatchSpec("my-stack", `{"networking":{"port":9321}}`)
+	framework.Eventually(t, time.Minute, "the Service has the new port alone", func() error {
 		s := &corev1.Service{}
-		if err := e.get(s, "my-stack-service"); err != nil {
+		if err := e.Get(s, "my-stack-service"); err != nil {
 			return err
 		}
 		if len(s.Spec.Ports) != 1 || s.Spec.Ports[0].Port != 9321 {
@@ -470,19 +412,19 @@ func TestLeftoversAreRemoved(t *testing.T) {
 	e.ready()
 	leftover := func(o client.Object, like client.Object) {
 		t.Helper()
-		o.SetNamespace(e.namespace)
+		o.SetNamespace(e.Name)
 		o.SetName("my-stack-former")
 		o.SetLabels(like.GetLabels())
 		o.SetOwnerReferences(like.GetOwnerReferences())
-		fixture.NoError(t, admin.Create(t.Context(), o))
+		framework.NoError(t, suite.Admin.Create(t.Context(), o))
 	}
-	owned := e.owned()
-	service, deployment := owned["Service/my-stack-service"].(*corev1.Service), e.deployment("my-stack")
+	service, deployment := &corev1.Service{}, e.Deployment("my-stack")
+	framework.NoError(t, e.Get(service, "my-stack-service"))
 	leftover(&corev1.Service{Spec: corev1.ServiceSpec{Selector: service.Spec.Selector, Ports: []corev1.ServicePort{{Port: 80}}}}, service)
 	leftover(&appsv1.Deployment{Spec: *deployment.Spec.DeepCopy()}, deployment)
-	e.patchSpec("my-stack", `{"networking":{"port":9000}}`)
-	fixture.Eventually(t, time.Minute, "the leftovers are removed", func() error {
-		if now := e.owned(); now["Service/my-stack-former"] != nil || now["Deployment/my-stack-former"] != nil || now["Deployment/my-stack"] == nil {
+	e.PatchSpec("my-stack", `{"networking":{"port":9000}}`)
+	framework.Eventually(t, time.Minute, "the leftovers are removed", func() error {
+		if now := e.owned(); now["Service/my-stack-former"] != "" || now["Deployment/my-stack-former"] != "" || now["Deployment/my-stack"] == "" {
 			return fmt.Errorf("there are %v", slices.Sorted(maps.Keys(now)))
 		}
 		return nil
@@ -495,16 +437,16 @@ func TestLeftoversAreRemoved(t *testing.T) {
 func TestFormerDerivedSecretsAreRemoved(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
-	e.createSecret("redis", map[string]string{"password": canaries.New()})
-	e.startOperator(operatorOptions{})
-	e.mustApply(manifest("s", `
+	e.CreateSecret("redis", map[string]string{"password": suite.Canaries.New()})
+	e.StartOperator()
+	e.Apply(framework.Manifest("s", `
 distribution: {name: starter}
 providers: {inference: {provider: vllm, endpoint: 'http://vllm:8000'}}
 storage: {kv: {type: redis, endpoint: 'redis:6379', password: {name: redis, key: password}}}`))
 	derived := func() (names []string) {
 		t.Helper()
 		var list corev1.SecretList
-		fixture.NoError(t, admin.List(t.Context(), &list, client.InNamespace(e.namespace)))
+		framework.NoError(t, suite.Admin.List(t.Context(), &list, client.InNamespace(e.Name)))
 		for i := range list.Items {
 			if metav1.GetControllerOf(&list.Items[i]) != nil {
 				names = append(names, list.Items[i].Name)
@@ -515,9 +457,9 @@ storage: {kv: {type: redis, endpoint: 'redis:6379', password: {name: redis, key:
 	seen := map[string]bool{}
 	for i := range 3 {
 		if i > 0 {
-			e.patchSecret("redis", fmt.Sprintf(`{"stringData":{"password":%q}}`, canaries.New()))
+			e.patchSecret("redis", fmt.Sprintf(`{"stringData":{"password":%q}}`, suite.Canaries.New()))
 		}
-		fixture.Eventually(t, time.Minute, "the Secret of this password is there and in use", func() error {
+		framework.Eventually(t, time.Minute, "the Secret of this password is there and in use", func() error {
 			for _, name := range derived() {
 				if !seen[name] {
 					seen[name] = true
@@ -526,9 +468,9 @@ storage: {kv: {type: redis, endpoint: 'redis:6379', password: {name: redis, key:
 			}
 			return fmt.Errorf("there are %v", derived())
 		})
-		e.waitReady("s")
+		e.WaitReady("s")
 	}
-	fixture.Eventually(t, time.Minute, "the first Secret is removed", func() error {
+	framework.Eventually(t, time.Minute, "the first Secret is removed", func() error {
 		if now := derived(); len(now) != 2 {
 			return fmt.Errorf("there are %v of %v", now, slices.Sorted(maps.Keys(seen)))
 		}

@@ -20,7 +20,8 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework/suite"
 )
 
 // refusable are the kinds that the operator writes, with the name of the object and the field of the spec that it is made from.
@@ -54,18 +55,16 @@ workload: {replicas: 2, autoscaling: {maxReplicas: 4}, podDisruptionBudget: {max
 
 // written is what the operator wrote in the namespace, by kind and name: without what changes by itself.
 func (e *env) written() map[string]string {
-	e.t.Helper()
+	e.T.Helper()
 	all := map[string]string{}
 	for _, r := range refusable {
 		list := &unstructured.UnstructuredList{}
 		list.SetGroupVersionKind(schema.GroupVersionKind{Group: r.group, Version: r.version, Kind: r.kind + "List"})
-		if err := admin.List(e.t.Context(), list, client.InNamespace(e.namespace), client.MatchingLabels{"app.kubernetes.io/managed-by": "llama-stack-operator"}); err != nil {
-			e.t.Fatal(err)
-		}
+		framework.NoError(e.T, suite.Admin.List(e.T.Context(), list, client.InNamespace(e.Name), client.MatchingLabels{"app.kubernetes.io/managed-by": "llama-stack-operator"}))
 		for i := range list.Items {
 			o := &list.Items[i]
 			text, err := json.Marshal([]any{o.Object["spec"], o.Object["data"], o.GetLabels(), o.GetOwnerReferences(), o.GetUID(), o.GetGeneration()})
-			fixture.NoError(e.t, err)
+			framework.NoError(e.T, err)
 			all[r.kind+"/"+o.GetName()] = string(text)
 		}
 	}
@@ -81,23 +80,23 @@ func TestRefusedKindLeavesTheOthersAsTheyWere(t *testing.T) {
 		t.Run(r.kind, func(t *testing.T) {
 			t.Parallel()
 			e := newEnv(t)
-			e.createSecret("redis", map[string]string{"password": canaries.New()})
-			e.startOperator(operatorOptions{})
-			e.mustApply(manifest("s", beforeEdit))
-			e.waitReady("s")
-			fixture.Eventually(t, time.Minute, "the autoscaler has raised the number of pods", func() error {
-				if n := *e.deployment("s").Spec.Replicas; n != 2 {
+			e.CreateSecret("redis", map[string]string{"password": suite.Canaries.New()})
+			e.StartOperator()
+			e.Apply(framework.Manifest("s", beforeEdit))
+			e.WaitReady("s")
+			framework.Eventually(t, time.Minute, "the autoscaler has raised the number of pods", func() error {
+				if n := *e.Deployment("s").Spec.Replicas; n != 2 {
 					return fmt.Errorf("%d pods", n)
 				}
 				return nil
 			})
-			e.waitReady("s")
+			e.WaitReady("s")
 			before := e.written()
 			stop := e.refuse(r.group, r.resources)
 
 			refused := func(prefix string) {
 				t.Helper()
-				message := e.waitFor(prefix, v1alpha2.ConditionDeploymentUpdated, metav1.ConditionUnknown, string(problem.ApplyFailed))
+				message := e.WaitCondition(prefix, v1alpha2.ConditionDeploymentUpdated, metav1.ConditionUnknown, string(problem.ApplyFailed))
 				start := r.kind + " " + strings.Replace(r.name, "s", prefix, 1)
 				if r.field != "" {
 					start = r.field + ": " + start
@@ -106,12 +105,12 @@ func TestRefusedKindLeavesTheOthersAsTheyWere(t *testing.T) {
 					t.Errorf("message %q, want it to begin with %q", message, start)
 				}
 			}
-			e.mustApply(manifest("s", afterEdit))
+			e.Apply(framework.Manifest("s", afterEdit))
 			refused("s")
 			if diff := cmp.Diff(before, e.written()); diff != "" {
 				t.Errorf("a refused edit changed (-before +after):\n%s", diff)
 			}
-			e.mustApply(manifest("m", afterEdit))
+			e.Apply(framework.Manifest("m", afterEdit))
 			refused("m")
 			// What the operator alone decides is not asked for while nothing runs: that costs requests, and harms nobody.
 			asked := r.kind == "Deployment" || r.field != "" && r.kind != "Service"
@@ -121,8 +120,8 @@ func TestRefusedKindLeavesTheOthersAsTheyWere(t *testing.T) {
 
 			stop()
 			for _, name := range []string{"s", "m"} {
-				fixture.Eventually(t, 2*time.Minute, name+" goes on", func() error {
-					for _, c := range e.resource(name).Status.Conditions {
+				framework.Eventually(t, 2*time.Minute, name+" goes on", func() error {
+					for _, c := range e.CR(name).Status.Conditions {
 						if c.Type == v1alpha2.ConditionDeploymentUpdated && c.Reason == string(problem.ApplyFailed) {
 							return fmt.Errorf("%s", c.Message)
 						}
@@ -164,17 +163,17 @@ func TestNewCustomResourceCostsFewRequests(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			e := newEnvWithSettings(t) // a status lists what is registered: what other tests register would be written into it
-			e.createSecret("keys", map[string]string{"token": canary})
-			op := e.startOperator(operatorOptions{})
-			e.quiet(op)
-			idle := len(op.requests.all())
-			e.mustApply(manifest("s", c.spec))
-			e.waitReady("s")
-			e.quiet(op)
-			made := slices.DeleteFunc(op.requests.all()[idle:], apiAsked.MatchString)
+			e.CreateSecret("keys", map[string]string{"token": canary})
+			op := e.StartOperator()
+			e.Quiet(op)
+			idle := len(op.Requests.All())
+			e.Apply(framework.Manifest("s", c.spec))
+			e.WaitReady("s")
+			e.Quiet(op)
+			made := slices.DeleteFunc(op.Requests.All()[idle:], apiAsked.MatchString)
 			reads, events := 0, 0
 			for _, request := range made {
-				if strings.HasPrefix(request, http.MethodGet) || strings.HasSuffix(request, dryRun) {
+				if strings.HasPrefix(request, http.MethodGet) || strings.HasSuffix(request, suite.DryRun) {
 					reads++
 				}
 				if strings.HasSuffix(request, "/events") {

@@ -23,7 +23,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/plugin/cli"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework/suite"
 )
 
 // A ConfigMap of its own registers a distribution. While it is broken, and an unreadable key beside it, its own
@@ -32,28 +33,23 @@ import (
 // Proves: R81, R47, R19, R48, L-23, NFR-004.
 func TestBrokenRegistrationHarmsNobodyElse(t *testing.T) {
 	e := newEnv(t)
-	op := e.startOperator(operatorOptions{})
-	name := "own-" + e.namespace
-	e.mustApply(manifest("mine", "distribution: {name: "+name+"}\n"+vllmProvider))
-	e.mustApply(manifest("other", "distribution: {name: starter}\n"+vllmProvider))
-	message := e.waitFor("mine", v1alpha2.ConditionConfigGenerated, metav1.ConditionFalse, string(problem.UnknownDistribution))
+	op := e.StartOperator()
+	name := "own-" + e.Name
+	e.Apply(framework.Manifest("mine", "distribution: {name: "+name+"}\n"+suite.VLLMProvider))
+	e.Apply(framework.Manifest("other", "distribution: {name: starter}\n"+suite.VLLMProvider))
+	message := e.WaitCondition("mine", v1alpha2.ConditionConfigGenerated, metav1.ConditionFalse, string(problem.UnknownDistribution))
 	if !strings.Contains(message, settings.Sample) {
 		t.Errorf("message %q does not name the sample", message)
 	}
 	base, _ := distributions.Base("starter", "0.7")
-	cm := &corev1.ConfigMap{
-		ObjectMeta: metav1.ObjectMeta{Namespace: operatorNamespace, Name: name, Labels: map[string]string{settings.LabelDistribution: name}},
-		Data:       map[string]string{"image": "registry.example.com/ai/own:nightly", "serverVersion": "0.7.1", "config.yaml": string(base)},
-	}
-	fixture.NoError(t, admin.Create(t.Context(), cm))
-	t.Cleanup(func() { _ = admin.Delete(context.Background(), cm) })
-	r := e.waitReady("mine").Status.ResolvedDistribution
+	cm := e.Register(name, map[string]string{"image": "registry.example.com/ai/own:nightly", "serverVersion": "0.7.1", "config.yaml": string(base)})
+	r := e.WaitReady("mine").Status.ResolvedDistribution
 	if r.ConfigSource != v1alpha2.ConfigSourceRegistered || r.Image != cm.Data["image"] || r.ServerLineSource != "serverVersion in ConfigMap "+name {
 		t.Errorf("resolvedDistribution %+v", r)
 	}
-	e.waitReady("other")
-	mine, other := e.deployment("mine"), e.versions("other")
-	code, out, errs := e.plugin(manifest("x", "distribution: {name: "+name+"}\n"+vllmProvider), "render", "-f", "-", "--from-cluster", "--operator-namespace", operatorNamespace)
+	e.WaitReady("other")
+	mine, other := e.Deployment("mine"), e.versions("other")
+	code, out, errs := e.plugin(framework.Manifest("x", "distribution: {name: "+name+"}\n"+suite.VLLMProvider), "render", "-f", "-", "--from-cluster", "--operator-namespace", framework.OperatorNamespace)
 	if code != cli.ExitOK || !strings.Contains(out, "# Base configuration: "+name) || errs != "" {
 		t.Errorf("render: exit code %d:\n%s%s", code, out, errs)
 	}
@@ -61,20 +57,20 @@ func TestBrokenRegistrationHarmsNobodyElse(t *testing.T) {
 	change := func(config string) {
 		t.Helper()
 		cm.Data["config.yaml"] = config
-		fixture.NoError(t, admin.Update(t.Context(), cm))
+		framework.NoError(t, suite.Admin.Update(t.Context(), cm))
 	}
 	change("version: [\n")
-	message = e.waitFor("mine", v1alpha2.ConditionConfigGenerated, metav1.ConditionFalse, string(problem.InvalidOperatorSettings))
+	message = e.WaitCondition("mine", v1alpha2.ConditionConfigGenerated, metav1.ConditionFalse, string(problem.InvalidOperatorSettings))
 	if want := "ConfigMap " + name + ": config.yaml: base configuration " + name + ": not YAML: line 1"; !strings.Contains(message, want) {
 		t.Errorf("message %q, want %q in it", message, want)
 	}
 	waitForSettingsEvent(t, name, "config.yaml: base configuration")
 	const metric = "llamastack_operator_settings_errors"
-	if got := op.counted(t, metric); !slices.Equal(got, []string{metric + "{} 1"}) {
+	if got := op.Counted(t, metric); !slices.Equal(got, []string{metric + "{} 1"}) {
 		t.Errorf("the metric reports %v", got)
 	}
 	var checked, notes bytes.Buffer
-	code = plugin.Run(t.Context(), []string{"validate", "--from-cluster", "--operator-namespace", operatorNamespace, "--kubeconfig", cluster.Kubeconfig},
+	code = plugin.Run(t.Context(), []string{"validate", "--from-cluster", "--operator-namespace", framework.OperatorNamespace, "--kubeconfig", suite.Cluster.Kubeconfig},
 		cli.Streams{In: strings.NewReader(""), Out: &checked, Err: &notes})
 	if code != cli.ExitFailure || !strings.Contains(checked.String(), "error: ConfigMap "+name+": config.yaml: ") {
 		t.Errorf("validate: exit code %d:\n%s%s", code, checked.String(), notes.String())
@@ -83,24 +79,24 @@ func TestBrokenRegistrationHarmsNobodyElse(t *testing.T) {
 		t.Errorf("another resource was touched (-before +after):\n%s", diff)
 	}
 	common := &corev1.ConfigMap{
-		ObjectMeta: metav1.ObjectMeta{Namespace: operatorNamespace, Name: settings.ConfigMapName}, Data: map[string]string{settings.KeyDistributions: "- ["},
+		ObjectMeta: metav1.ObjectMeta{Namespace: framework.OperatorNamespace, Name: settings.ConfigMapName}, Data: map[string]string{settings.KeyDistributions: "- ["},
 	}
-	fixture.NoError(t, admin.Create(t.Context(), common))
-	t.Cleanup(func() { _ = admin.Delete(context.Background(), common) })
+	framework.NoError(t, suite.Admin.Create(t.Context(), common))
+	t.Cleanup(func() { _ = suite.Admin.Delete(context.Background(), common) })
 	waitForSettingsEvent(t, settings.ConfigMapName, "key "+settings.KeyDistributions)
-	e.patchSpec("other", `{"workload":{"replicas":2}}`)
-	e.waitReady("other")
+	e.PatchSpec("other", `{"workload":{"replicas":2}}`)
+	e.WaitReady("other")
 	change(string(base))
-	e.waitReady("mine")
-	fixture.NoError(t, admin.Delete(t.Context(), cm))
-	e.waitFor("mine", v1alpha2.ConditionConfigGenerated, metav1.ConditionFalse, string(problem.InvalidOperatorSettings)) // the unreadable key may have it
-	fixture.NoError(t, admin.Delete(t.Context(), common))
-	e.waitFor("mine", v1alpha2.ConditionConfigGenerated, metav1.ConditionFalse, string(problem.UnknownDistribution))
-	if got := e.deployment("mine"); got.Generation != mine.Generation {
+	e.WaitReady("mine")
+	framework.NoError(t, suite.Admin.Delete(t.Context(), cm))
+	e.WaitCondition("mine", v1alpha2.ConditionConfigGenerated, metav1.ConditionFalse, string(problem.InvalidOperatorSettings)) // the unreadable key may have it
+	framework.NoError(t, suite.Admin.Delete(t.Context(), common))
+	e.WaitCondition("mine", v1alpha2.ConditionConfigGenerated, metav1.ConditionFalse, string(problem.UnknownDistribution))
+	if got := e.Deployment("mine"); got.Generation != mine.Generation {
 		t.Errorf("generation %d of the Deployment, was %d: it was rolled out again", got.Generation, mine.Generation)
 	}
-	fixture.Eventually(t, time.Minute, "nothing is wrong", func() error {
-		if got := op.counted(t, metric); !slices.Equal(got, []string{metric + "{} 0"}) {
+	framework.Eventually(t, time.Minute, "nothing is wrong", func() error {
+		if got := op.Counted(t, metric); !slices.Equal(got, []string{metric + "{} 0"}) {
 			return fmt.Errorf("the metric reports %v", got)
 		}
 		return nil
@@ -110,9 +106,9 @@ func TestBrokenRegistrationHarmsNobodyElse(t *testing.T) {
 // waitForSettingsEvent waits for the Event on a ConfigMap of the operator's namespace.
 func waitForSettingsEvent(t *testing.T, configMap, text string) {
 	t.Helper()
-	fixture.Eventually(t, time.Minute, "an Event on the ConfigMap "+configMap, func() error {
+	framework.Eventually(t, time.Minute, "an Event on the ConfigMap "+configMap, func() error {
 		var list eventsv1.EventList
-		if err := admin.List(t.Context(), &list, client.InNamespace(operatorNamespace)); err != nil {
+		if err := suite.Admin.List(t.Context(), &list, client.InNamespace(framework.OperatorNamespace)); err != nil {
 			return err
 		}
 		for i := range list.Items {
@@ -128,9 +124,9 @@ func waitForSettingsEvent(t *testing.T, configMap, text string) {
 
 // plugin runs kubectl llamastack as a user of the environment's namespace does.
 func (e *env) plugin(stdin string, args ...string) (code int, out, errs string) {
-	e.t.Helper()
+	e.T.Helper()
 	var stdout, stderr bytes.Buffer
-	args = append(args, "--kubeconfig", cluster.Kubeconfig, "-n", e.namespace)
-	code = plugin.Run(e.t.Context(), args, cli.Streams{In: strings.NewReader(stdin), Out: &stdout, Err: &stderr})
+	args = append(args, "--kubeconfig", suite.Cluster.Kubeconfig, "-n", e.Name)
+	code = plugin.Run(e.T.Context(), args, cli.Streams{In: strings.NewReader(stdin), Out: &stdout, Err: &stderr})
 	return code, stdout.String(), stderr.String()
 }

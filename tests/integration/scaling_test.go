@@ -14,28 +14,29 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework/suite"
 )
 
 // scale sets the number of pods by the scale subresource of an object, as an autoscaler does.
 func (e *env) scale(o client.Object, replicas int32) {
-	e.t.Helper()
-	o.SetNamespace(e.namespace)
-	fixture.Eventually(e.t, time.Minute, "the scale subresource is written", func() error {
+	e.T.Helper()
+	o.SetNamespace(e.Name)
+	framework.Eventually(e.T, time.Minute, "the scale subresource is written", func() error {
 		scale := &autoscalingv1.Scale{}
-		if err := admin.SubResource("scale").Get(e.t.Context(), o, scale); err != nil {
+		if err := suite.Admin.SubResource("scale").Get(e.T.Context(), o, scale); err != nil {
 			return err
 		}
 		scale.Spec.Replicas = replicas
-		return admin.SubResource("scale").Update(e.t.Context(), o, client.WithSubResourceBody(scale))
+		return suite.Admin.SubResource("scale").Update(e.T.Context(), o, client.WithSubResourceBody(scale))
 	})
 }
 
 // hasReplicas waits until the Deployment asks for a number of pods, has them, and the status of the resource reports them.
 func (e *env) hasReplicas(name string, want int32) {
-	e.t.Helper()
-	fixture.Eventually(e.t, 2*time.Minute, fmt.Sprintf("%s has %d pods", name, want), func() error {
-		d, cr := e.deployment(name), e.resource(name)
+	e.T.Helper()
+	framework.Eventually(e.T, 2*time.Minute, fmt.Sprintf("%s has %d pods", name, want), func() error {
+		d, cr := e.Deployment(name), e.CR(name)
 		if *d.Spec.Replicas != want || d.Status.Replicas != want || cr.Status.Replicas != want || cr.Status.ObservedGeneration != cr.Generation {
 			return fmt.Errorf("the Deployment asks for %d and has %d, the status reports %d", *d.Spec.Replicas, d.Status.Replicas, cr.Status.Replicas)
 		}
@@ -48,9 +49,9 @@ func (e *env) hasReplicas(name string, want int32) {
 func TestAutoscalerKeepsItsReplicasThroughEdits(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
-	e.startOperator(operatorOptions{})
-	e.mustApply(manifest("scaled", "distribution: {name: starter}\nworkload: {autoscaling: {minReplicas: 1, maxReplicas: 4}}"))
-	e.waitReady("scaled")
+	e.StartOperator()
+	e.Apply(framework.Manifest("scaled", "distribution: {name: starter}\nworkload: {autoscaling: {minReplicas: 1, maxReplicas: 4}}"))
+	e.WaitReady("scaled")
 	e.scale(&appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Name: "scaled"}}, 3)
 	e.hasReplicas("scaled", 3)
 
@@ -58,24 +59,24 @@ func TestAutoscalerKeepsItsReplicasThroughEdits(t *testing.T) {
 		`{"workload":{"resources":{"requests":{"cpu":"100m"}}}}`, `{"workload":{"autoscaling":{"maxReplicas":5}}}`,
 		`{"workload":{"replicas":2}}`, `{"networking":{"port":8322}}`,
 	} {
-		e.patchSpec("scaled", spec)
-		e.waitReady("scaled")
-		if n := *e.deployment("scaled").Spec.Replicas; n != 3 {
+		e.PatchSpec("scaled", spec)
+		e.WaitReady("scaled")
+		if n := *e.Deployment("scaled").Spec.Replicas; n != 3 {
 			t.Errorf("after %s the Deployment asks for %d pods", spec, n)
 		}
 	}
 
 	e.scale(&appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Name: "scaled"}}, 0)
-	message := e.waitFor("scaled", v1alpha2.ConditionReady, metav1.ConditionFalse, v1alpha2.ReasonAutoscalingPaused)
+	message := e.WaitCondition("scaled", v1alpha2.ConditionReady, metav1.ConditionFalse, v1alpha2.ReasonAutoscalingPaused)
 	if !strings.Contains(message, "HorizontalPodAutoscaler scaled-hpa") || !strings.Contains(message, "scale deployment scaled --replicas=1") {
 		t.Errorf("Ready: %s", message)
 	}
-	e.patchSpec("scaled", `{"networking":{"port":8323}}`)
-	e.waitFor("scaled", v1alpha2.ConditionReady, metav1.ConditionFalse, v1alpha2.ReasonAutoscalingPaused)
+	e.PatchSpec("scaled", `{"networking":{"port":8323}}`)
+	e.WaitCondition("scaled", v1alpha2.ConditionReady, metav1.ConditionFalse, v1alpha2.ReasonAutoscalingPaused)
 	e.hasReplicas("scaled", 0)
 
 	e.scale(&appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Name: "scaled"}}, 1)
-	e.waitReady("scaled")
+	e.WaitReady("scaled")
 }
 
 // KEDA reads the number of pods and their selector from the scale subresource of the resource, and writes the number there.
@@ -84,24 +85,24 @@ func TestAutoscalerKeepsItsReplicasThroughEdits(t *testing.T) {
 func TestScaleSubresourceGoesToZeroAndBack(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
-	e.startOperator(operatorOptions{})
-	e.mustApply(manifest("asked", "distribution: {name: starter}\nworkload: {}"))
-	e.waitReady("asked")
+	e.StartOperator()
+	e.Apply(framework.Manifest("asked", "distribution: {name: starter}\nworkload: {}"))
+	e.WaitReady("asked")
 	cr := func() *v1alpha2.LlamaStackDistribution {
-		return &v1alpha2.LlamaStackDistribution{ObjectMeta: metav1.ObjectMeta{Name: "asked", Namespace: e.namespace}}
+		return &v1alpha2.LlamaStackDistribution{ObjectMeta: metav1.ObjectMeta{Name: "asked", Namespace: e.Name}}
 	}
 	for _, want := range []int32{2, 0, 3} {
 		e.scale(cr(), want)
 		e.hasReplicas("asked", want)
 		scale := &autoscalingv1.Scale{}
-		fixture.NoError(t, admin.SubResource("scale").Get(t.Context(), cr(), scale))
+		framework.NoError(t, suite.Admin.SubResource("scale").Get(t.Context(), cr(), scale))
 		if scale.Spec.Replicas != want || scale.Status.Replicas != want || scale.Status.Selector != "app=llama-stack,app.kubernetes.io/instance=asked" {
 			t.Errorf("after %d: %+v %+v", want, scale.Spec, scale.Status)
 		}
 		if want == 0 {
-			e.waitFor("asked", v1alpha2.ConditionAvailable, metav1.ConditionFalse, v1alpha2.ReasonScaledToZero)
+			e.WaitCondition("asked", v1alpha2.ConditionAvailable, metav1.ConditionFalse, v1alpha2.ReasonScaledToZero)
 			continue
 		}
-		e.waitReady("asked")
+		e.WaitReady("asked")
 	}
 }

@@ -18,45 +18,18 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework/suite"
 )
 
 // serveTLS makes the server double show the certificate.
 func (e *env) serveTLS(certificate tls.Certificate) {
-	plain := e.server
-	e.server = httptest.NewUnstartedServer(plain.Config.Handler)
-	e.server.TLS = &tls.Config{Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS12}
-	e.server.Config.ErrorLog = log.New(io.Discard, "", 0)
-	e.server.StartTLS()
-	e.t.Cleanup(e.server.Close)
-}
-
-// putTLSSecret writes the data as cert-manager does, and makes canaries of its key.
-func (e *env) putTLSSecret(name string, data map[string][]byte) {
-	e.t.Helper()
-	for line := range strings.SplitSeq(string(data["tls.key"]), "\n") {
-		if len(line) > 40 {
-			canaries.Add(line)
-		}
-	}
-	s := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: e.namespace, Name: name}, Type: corev1.SecretTypeTLS, Data: data}
-	err := admin.Create(e.t.Context(), s)
-	if err != nil {
-		err = admin.Update(e.t.Context(), s)
-	}
-	fixture.NoError(e.t, err)
-}
-
-// waitForBadCertificate waits until the status of "s" says this of its certificate.
-func (e *env) waitForBadCertificate(message string) {
-	e.t.Helper()
-	fixture.Eventually(e.t, 2*time.Minute, "the certificate: "+message, func() error {
-		got := e.waitFor("s", v1alpha2.ConditionSecretsResolved, metav1.ConditionFalse, string(problem.InvalidSecret))
-		if !strings.Contains(got, message) {
-			return fmt.Errorf("message %q", got)
-		}
-		return nil
-	})
+	plain := e.Server
+	e.Server = httptest.NewUnstartedServer(plain.Config.Handler)
+	e.Server.TLS = &tls.Config{Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS12}
+	e.Server.Config.ErrorLog = log.New(io.Discard, "", 0)
+	e.Server.StartTLS()
+	e.T.Cleanup(e.Server.Close)
 }
 
 const withTLS = "distribution: {name: starter}\nnetworking: {tls: {enabled: true, secretName: llama-tls}}"
@@ -66,14 +39,14 @@ const withTLS = "distribution: {name: starter}\nnetworking: {tls: {enabled: true
 func TestTLSFromASecret(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
-	ca := fixture.NewCA(t)
-	hosts := []string{"s-service." + e.namespace + ".svc"}
+	ca := framework.NewCA(t)
+	hosts := []string{"s-service." + e.Name + ".svc"}
 	data := ca.ServerSecret(hosts)
 	e.serveTLS(ca.Certificate(data))
-	op := e.startOperator(operatorOptions{})
-	e.mustApply(manifest("s", withTLS))
-	if got := e.waitFor("s", v1alpha2.ConditionSecretsResolved, metav1.ConditionFalse, string(problem.SecretNotFound)); !strings.Contains(got,
-		"Secret not found: llama-tls (namespace "+e.namespace+")") {
+	op := e.StartOperator()
+	e.Apply(framework.Manifest("s", withTLS))
+	if got := e.WaitCondition("s", v1alpha2.ConditionSecretsResolved, metav1.ConditionFalse, string(problem.SecretNotFound)); !strings.Contains(got,
+		"Secret not found: llama-tls (namespace "+e.Name+")") {
 		t.Error(got)
 	}
 	wrong := ca.ServerSecret(hosts)
@@ -91,47 +64,47 @@ func TestTLSFromASecret(t *testing.T) {
 			return late
 		}},
 	} {
-		e.putTLSSecret("llama-tls", step.data())
-		e.waitForBadCertificate(step.message)
+		e.PutTLSSecret(&suite.Canaries, "llama-tls", step.data())
+		e.WaitCondition("s", v1alpha2.ConditionSecretsResolved, metav1.ConditionFalse, string(problem.InvalidSecret), step.message)
 		if len(e.owned()) > 0 {
 			t.Errorf("%s: there is something already: %v", step.message, e.owned())
 		}
 	}
 	// There is no event when the certificate begins to be valid.
-	e.waitFor("s", v1alpha2.ConditionSecretsResolved, metav1.ConditionTrue, "")
+	e.WaitCondition("s", v1alpha2.ConditionSecretsResolved, metav1.ConditionTrue, "")
 	delete(data, "ca.crt") // as OpenShift's serving certificates are: the operator believes this certificate alone
-	e.putTLSSecret("llama-tls", data)
-	fixture.Eventually(t, time.Minute, "the server is believed without a CA", func() error {
-		cr := e.waitReady("s")
-		if v := cr.Status.Version.LlamaStackServerVersion; v != serverRelease || cr.Status.DistributionConfig == nil || len(cr.Status.DistributionConfig.Providers) == 0 {
+	e.PutTLSSecret(&suite.Canaries, "llama-tls", data)
+	framework.Eventually(t, time.Minute, "the server is believed without a CA", func() error {
+		cr := e.WaitReady("s")
+		if v := cr.Status.Version.LlamaStackServerVersion; v != suite.ServerRelease || cr.Status.DistributionConfig == nil || len(cr.Status.DistributionConfig.Providers) == 0 {
 			return fmt.Errorf("version %q, %+v", v, cr.Status.DistributionConfig)
 		}
 		return nil
 	})
-	cr := e.waitReady("s")
+	cr := e.WaitReady("s")
 	if got := cr.Status.ServiceURL; got != "https://"+hosts[0]+":8321" {
 		t.Errorf("serviceURL %s", got)
 	}
 	var service corev1.Service
-	fixture.NoError(t, e.get(&service, "s-service"))
+	framework.NoError(t, e.Get(&service, "s-service"))
 	if p := service.Spec.Ports[0]; p.Name != "http" || p.AppProtocol == nil || *p.AppProtocol != "https" {
 		t.Errorf("port %+v of the Service", p)
 	}
-	e.quiet(op)
+	e.Quiet(op)
 }
 
 // Proves: FR-061, R39 (what shows another certificate is not believed: the status has no version that it reports).
 func TestAnotherServerIsNotBelieved(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
-	ca, other := fixture.NewCA(t), fixture.NewCA(t)
-	hosts := []string{"s-service." + e.namespace + ".svc"}
+	ca, other := framework.NewCA(t), framework.NewCA(t)
+	hosts := []string{"s-service." + e.Name + ".svc"}
 	e.serveTLS(other.Certificate(other.ServerSecret(hosts)))
-	e.startOperator(operatorOptions{})
-	e.putTLSSecret("llama-tls", ca.ServerSecret(hosts))
-	e.mustApply(manifest("s", withTLS))
-	fixture.Eventually(t, time.Minute, "the status reports the certificate", func() error {
-		cr := e.resource("s")
+	e.StartOperator()
+	e.PutTLSSecret(&suite.Canaries, "llama-tls", ca.ServerSecret(hosts))
+	e.Apply(framework.Manifest("s", withTLS))
+	framework.Eventually(t, time.Minute, "the status reports the certificate", func() error {
+		cr := e.CR("s")
 		for _, c := range cr.Status.Conditions {
 			if strings.Contains(c.Message, "the server's certificate is neither the one in its Secret") {
 				return nil
@@ -139,7 +112,7 @@ func TestAnotherServerIsNotBelieved(t *testing.T) {
 		}
 		return fmt.Errorf("conditions %+v", cr.Status.Conditions)
 	})
-	if v := e.resource("s").Status.Version; v.LlamaStackServerVersion != "" {
+	if v := e.CR("s").Status.Version; v.LlamaStackServerVersion != "" {
 		t.Errorf("the status has version %s", v.LlamaStackServerVersion)
 	}
 }

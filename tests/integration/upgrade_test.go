@@ -26,7 +26,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework/suite"
 )
 
 // oldImage is what release 0.9 took the name of the distribution for: not what this operator takes it for.
@@ -53,28 +54,26 @@ spec:
 
 // release09 puts what release 0.9 leaves for the resource "old" into the namespace, and returns the uids by kind.
 func (e *env) release09(image string) map[string]types.UID {
-	e.t.Helper()
+	e.T.Helper()
 	return e.release09Under("starter", image)
 }
 
 // release09Under is release09 with another name of the distribution.
 func (e *env) release09Under(name, image string) map[string]types.UID {
-	e.t.Helper()
-	e.mustApply(strings.ReplaceAll(oldResource, "name: starter", "name: "+name))
-	cr := e.resource("old")
-	text := fixture.ReadFile(e.t, "testdata/release-0.9.yaml")
-	uids, err := fixture.Release09(e.t.Context(), admin, cr, strings.ReplaceAll(string(text), "%s", image))
-	fixture.NoError(e.t, err)
+	e.T.Helper()
+	e.Apply(strings.ReplaceAll(oldResource, "name: starter", "name: "+name))
+	cr := e.CR("old")
+	text := framework.ReadFile(e.T, "testdata/release-0.9.yaml")
+	uids, err := framework.CreateAsRelease09(e.T.Context(), suite.Admin, cr, strings.ReplaceAll(string(text), "%s", image))
+	framework.NoError(e.T, err)
 	return uids
 }
 
 // replicaSets counts the ReplicaSets of the resource, those without pods included.
 func (e *env) replicaSets(resource string) int {
-	e.t.Helper()
+	e.T.Helper()
 	var list appsv1.ReplicaSetList
-	if err := admin.List(e.t.Context(), &list, client.InNamespace(e.namespace), client.MatchingLabels{"app.kubernetes.io/instance": resource}); err != nil {
-		e.t.Fatal(err)
-	}
+	framework.NoError(e.T, suite.Admin.List(e.T.Context(), &list, client.InNamespace(e.Name), client.MatchingLabels{"app.kubernetes.io/instance": resource}))
 	return len(list.Items)
 }
 
@@ -84,67 +83,67 @@ func TestUpgradeFromRelease09(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
 	e.release09(oldImage)
-	fixture.Eventually(t, time.Minute, "the old server runs", func() error {
-		if d := e.deployment("old"); d.Status.AvailableReplicas != 1 {
+	framework.Eventually(t, time.Minute, "the old server runs", func() error {
+		if d := e.Deployment("old"); d.Status.AvailableReplicas != 1 {
 			return fmt.Errorf("%+v", d.Status)
 		}
 		return nil
 	})
-	before := e.deployment("old")
-	op := e.startOperator(operatorOptions{})
-	e.waitReady("old")
-	e.quiet(op)
-	op.stop()
-	op = e.startOperator(operatorOptions{build: "9.9.9"}) // neither a restart nor a newer build rolls out
-	e.waitReady("old")
-	e.quiet(op)
-	if diff := cmp.Diff(before.Spec, e.deployment("old").Spec); diff != "" || e.replicaSets("old") != 1 {
+	before := e.Deployment("old")
+	op := e.StartOperator()
+	e.WaitReady("old")
+	e.Quiet(op)
+	op.Stop()
+	op = e.StartOperator("9.9.9") // neither a restart nor a newer build rolls out
+	e.WaitReady("old")
+	e.Quiet(op)
+	if diff := cmp.Diff(before.Spec, e.Deployment("old").Spec); diff != "" || e.replicaSets("old") != 1 {
 		t.Errorf("the adoption has rolled out (-before +after):\n%s", diff)
 	}
-	if r := e.resource("old").Status.ResolvedDistribution; r == nil || r.Image != oldImage || r.ServerLine != "0.7" || r.NewerServerLine != catalog.Newest() {
+	if r := e.CR("old").Status.ResolvedDistribution; r == nil || r.Image != oldImage || r.ServerLine != "0.7" || r.NewerServerLine != catalog.Newest() {
 		t.Errorf("resolvedDistribution %+v", r)
 	}
 	for name, o := range map[string]client.Object{"old-rb": &rbacv1.RoleBinding{}, "old-ca-bundle": &corev1.ConfigMap{}} {
-		if err := e.get(o, name); err != nil {
+		if err := e.Get(o, name); err != nil {
 			t.Errorf("the pods of release 0.9 need %s: %v", name, err)
 		}
 	}
 
-	e.patchSpec("old", `{"workload":{"podDisruptionBudget":{"maxUnavailable":1}}}`)
-	fixture.Eventually(t, time.Minute, "the edit brings the new pods", func() error {
-		if d := e.deployment("old"); !names.HasNewPods(&d.Spec.Template) {
+	e.PatchSpec("old", `{"workload":{"podDisruptionBudget":{"maxUnavailable":1}}}`)
+	framework.Eventually(t, time.Minute, "the edit brings the new pods", func() error {
+		if d := e.Deployment("old"); !names.HasNewPods(&d.Spec.Template) {
 			return fmt.Errorf("annotations %v", d.Annotations)
 		}
 		return nil
 	})
-	e.waitReady("old")
-	server := e.deployment("old").Spec.Template.Spec.Containers[0]
+	e.WaitReady("old")
+	server := e.Deployment("old").Spec.Template.Spec.Containers[0]
 	for name, o := range map[string]client.Object{"old-rb": &rbacv1.RoleBinding{}, "old-network-policy": &networkingv1.NetworkPolicy{}} {
-		if err := e.get(o, name); !apierrors.IsNotFound(err) {
+		if err := e.Get(o, name); !apierrors.IsNotFound(err) {
 			t.Errorf("%s is still there: %v", name, err)
 		}
 	}
-	fixture.Eventually(t, 2*time.Minute, "the CA bundle of release 0.9 goes with its last pod", func() error {
-		if err := e.get(&corev1.ConfigMap{}, "old-ca-bundle"); !apierrors.IsNotFound(err) {
+	framework.Eventually(t, 2*time.Minute, "the CA bundle of release 0.9 goes with its last pod", func() error {
+		if err := e.Get(&corev1.ConfigMap{}, "old-ca-bundle"); !apierrors.IsNotFound(err) {
 			return fmt.Errorf("old-ca-bundle is still there: %v", err) //nolint:errorlint // may be none
 		}
 		return nil
 	})
-	if strategy := e.deployment("old").Spec.Strategy; strategy.Type != appsv1.RecreateDeploymentStrategyType {
+	if strategy := e.Deployment("old").Spec.Strategy; strategy.Type != appsv1.RecreateDeploymentStrategyType {
 		t.Errorf("strategy %+v", strategy)
 	}
-	e.quiet(op)
+	e.Quiet(op)
 	if n := e.replicaSets("old"); n != 2 {
 		t.Errorf("%d ReplicaSets, want the old one and one more", n)
 	}
 
 	// The image of release 0.9 stays until the distribution changes: the operator's own could be of another release line.
-	if d := e.deployment("old"); server.Image != oldImage || d.Annotations[names.AnnotationAdoptedImage] != oldImage {
+	if d := e.Deployment("old"); server.Image != oldImage || d.Annotations[names.AnnotationAdoptedImage] != oldImage {
 		t.Errorf("image %s, annotations %v", server.Image, d.Annotations)
 	}
-	e.patchSpec("old", `{"distribution":{"name":"remote-vllm"}}`)
-	fixture.Eventually(t, 2*time.Minute, "another distribution brings its image", func() error {
-		d := e.deployment("old")
+	e.PatchSpec("old", `{"distribution":{"name":"remote-vllm"}}`)
+	framework.Eventually(t, 2*time.Minute, "another distribution brings its image", func() error {
+		d := e.Deployment("old")
 		if image := d.Spec.Template.Spec.Containers[0].Image; image == oldImage || d.Annotations[names.AnnotationAdoptedImage] != "" {
 			return fmt.Errorf("image %s, annotations %v", image, d.Annotations)
 		}
@@ -159,50 +158,46 @@ func TestUnknownNameOfRelease09GoesOn(t *testing.T) {
 	e := newEnvWithSettings(t)
 	const image = "registry.example/platform/core:v9.25"
 	e.release09Under("rh-dev", image)
-	op := e.startOperator(operatorOptions{})
-	e.waitReady("old")
+	op := e.StartOperator()
+	e.WaitReady("old")
 	if n := e.replicaSets("old"); n != 1 {
 		t.Errorf("%d ReplicaSets after the adoption", n)
 	}
 	runs := func(what string, ready func(*appsv1.Deployment) bool) {
 		t.Helper()
-		fixture.Eventually(t, time.Minute, what, func() error {
-			if d := e.deployment("old"); !ready(d) || d.Spec.Template.Spec.Containers[0].Image != image {
+		framework.Eventually(t, time.Minute, what, func() error {
+			if d := e.Deployment("old"); !ready(d) || d.Spec.Template.Spec.Containers[0].Image != image {
 				return fmt.Errorf("%+v", d.Spec.Template.Spec.Containers)
 			}
 			return nil
 		})
 	}
-	e.patchSpec("old", `{"workload":{"overrides":{"env":[{"name":"EDITED","value":"yes"}]}}}`)
+	e.PatchSpec("old", `{"workload":{"overrides":{"env":[{"name":"EDITED","value":"yes"}]}}}`)
 	runs("the edit applies, with the image that runs", func(d *appsv1.Deployment) bool {
 		return slices.ContainsFunc(d.Spec.Template.Spec.Containers[0].Env, func(v corev1.EnvVar) bool { return v.Name == "EDITED" })
 	})
-	message := e.waitFor("old", v1alpha2.ConditionConfigGenerated, metav1.ConditionTrue, "")
+	message := e.WaitCondition("old", v1alpha2.ConditionConfigGenerated, metav1.ConditionTrue, "")
 	if !strings.Contains(message, "distribution rh-dev is not known to this operator: image "+image+" of release 0.9 keeps running") {
 		t.Errorf("message %q", message)
 	}
-	e.waitReady("old")
-	e.quiet(op)
+	e.WaitReady("old")
+	e.Quiet(op)
 
-	before := e.deployment("old")
-	e.patchSpec("old", `{"providers":{"inference":{"provider":"vllm","endpoint":"http://vllm:8000"}},"workload":{"overrides":{"env":null}}}`)
-	message = e.waitFor("old", v1alpha2.ConditionConfigGenerated, metav1.ConditionFalse, string(problem.UnknownDistribution))
+	before := e.Deployment("old")
+	e.PatchSpec("old", `{"providers":{"inference":{"provider":"vllm","endpoint":"http://vllm:8000"}},"workload":{"overrides":{"env":null}}}`)
+	message = e.WaitCondition("old", v1alpha2.ConditionConfigGenerated, metav1.ConditionFalse, string(problem.UnknownDistribution))
 	for _, way := range []string{"the running server is not changed", settings.Sample, "spec.distribution.version"} {
 		if !strings.Contains(message, way) {
 			t.Errorf("message %q does not say %q", message, way)
 		}
 	}
-	if diff := cmp.Diff(before.Spec, e.deployment("old").Spec); diff != "" {
+	if diff := cmp.Diff(before.Spec, e.Deployment("old").Spec); diff != "" {
 		t.Errorf("the Deployment was changed (-before +after):\n%s", diff)
 	}
 
-	base := fixture.ReadFile(t, filepath.Join(fixture.Root(), "distributions", "starter", "0.7.yaml"))
-	registration := &corev1.ConfigMap{
-		ObjectMeta: metav1.ObjectMeta{Namespace: e.operator, Name: "rh-dev", Labels: map[string]string{settings.LabelDistribution: "rh-dev"}},
-		Data:       map[string]string{"image": image, "serverVersion": "0.7.1", "config.yaml": string(base)},
-	}
-	fixture.NoError(t, admin.Create(t.Context(), registration))
-	e.waitFor("old", v1alpha2.ConditionConfigGenerated, metav1.ConditionTrue, v1alpha2.ReasonConfigGenerationSucceeded)
+	base := framework.ReadFile(t, filepath.Join(framework.Root(), "distributions", "starter", "0.7.yaml"))
+	e.Register("rh-dev", map[string]string{"image": image, "serverVersion": "0.7.1", "config.yaml": string(base)})
+	e.WaitCondition("old", v1alpha2.ConditionConfigGenerated, metav1.ConditionTrue, v1alpha2.ReasonConfigGenerationSucceeded)
 	runs("the name is registered: the configuration is generated", func(d *appsv1.Deployment) bool {
 		return objects.MountedConfigMap(&d.Spec.Template.Spec) != ""
 	})
@@ -214,11 +209,11 @@ func TestServersBeforeTheFirstLineAreLeftAlone(t *testing.T) {
 	e := newEnv(t)
 	const image = "docker.io/llamastack/distribution-starter:0.2.12"
 	e.release09(image)
-	before := e.deployment("old").ResourceVersion
-	op := e.startOperator(operatorOptions{})
-	message := e.waitFor("old", v1alpha2.ConditionConfigGenerated, metav1.ConditionFalse, string(problem.UnsupportedRelease))
-	e.quiet(op)
-	d := e.deployment("old")
+	before := e.Deployment("old").ResourceVersion
+	op := e.StartOperator()
+	message := e.WaitCondition("old", v1alpha2.ConditionConfigGenerated, metav1.ConditionFalse, string(problem.UnsupportedRelease))
+	e.Quiet(op)
+	d := e.Deployment("old")
 	if !strings.Contains(message, image) || d.Spec.Template.Spec.Containers[0].Image != image || d.Generation != 1 && d.ResourceVersion == before {
 		t.Errorf("message %q, Deployment %+v", message, d.Spec)
 	}
@@ -229,25 +224,23 @@ func TestUpgradeWithoutDeployment(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
 	uids := e.release09(oldImage)
-	if err := admin.Delete(t.Context(), e.deployment("old"), client.PropagationPolicy(metav1.DeletePropagationForeground)); err != nil {
-		t.Fatal(err)
-	}
-	fixture.Eventually(t, time.Minute, "the Deployment is gone", func() error {
-		if err := e.get(&appsv1.Deployment{}, "old"); !apierrors.IsNotFound(err) {
+	framework.NoError(t, suite.Admin.Delete(t.Context(), e.Deployment("old"), client.PropagationPolicy(metav1.DeletePropagationForeground)))
+	framework.Eventually(t, time.Minute, "the Deployment is gone", func() error {
+		if err := e.Get(&appsv1.Deployment{}, "old"); !apierrors.IsNotFound(err) {
 			return fmt.Errorf("reading it: %w", err)
 		}
 		return nil
 	})
-	e.startOperator(operatorOptions{})
-	e.waitReady("old")
+	e.StartOperator()
+	e.WaitReady("old")
 	service, claim := &corev1.Service{}, &corev1.PersistentVolumeClaim{}
-	if err := e.get(service, "old-service"); err != nil || service.UID != uids["Service"] || service.Labels["release"] != "" {
+	if err := e.Get(service, "old-service"); err != nil || service.UID != uids["Service"] || service.Labels["release"] != "" {
 		t.Errorf("the Service: %v, %+v", err, service.ObjectMeta)
 	}
-	if err := e.get(claim, "old-pvc"); err != nil || claim.UID != uids["PersistentVolumeClaim"] || *claim.Spec.StorageClassName != "slow" {
+	if err := e.Get(claim, "old-pvc"); err != nil || claim.UID != uids["PersistentVolumeClaim"] || *claim.Spec.StorageClassName != "slow" {
 		t.Errorf("the claim: %v, %+v", err, claim)
 	}
-	if err := e.get(&rbacv1.RoleBinding{}, "old-rb"); !apierrors.IsNotFound(err) {
+	if err := e.Get(&rbacv1.RoleBinding{}, "old-rb"); !apierrors.IsNotFound(err) {
 		t.Errorf("the RoleBinding is still there: %v", err)
 	}
 }

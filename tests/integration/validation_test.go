@@ -27,7 +27,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/gather"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/webhook"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework/suite"
 )
 
 // validation is the validating webhook, configured as it ships but for its address, for the namespace of one test.
@@ -39,10 +40,10 @@ type validation struct {
 
 // startValidation lets the API server ask this process, with the operator's permissions, and waits until it does.
 func (e *env) startValidation() *validation {
-	e.t.Helper()
-	reader, err := client.New(operatorConfig, client.Options{Scheme: scheme})
-	fixture.NoError(e.t, err)
-	g := &gather.Gatherer{Live: reader, OperatorNamespace: operatorNamespace}
+	e.T.Helper()
+	reader, err := client.New(suite.OperatorConfig, client.Options{Scheme: suite.Scheme})
+	framework.NoError(e.T, err)
+	g := &gather.Gatherer{Live: reader, OperatorNamespace: framework.OperatorNamespace}
 	handler := webhook.NewIntake().Handler((&webhook.Validation{Gather: g.GatherForAdmission}).Kind())
 	v := &validation{}
 	v.server = httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -53,25 +54,25 @@ func (e *env) startValidation() *validation {
 		}
 		handler.ServeHTTP(w, r)
 	}))
-	e.t.Cleanup(v.server.Close)
+	e.T.Cleanup(v.server.Close)
 
-	raw := fixture.ReadFile(e.t, filepath.Join(fixture.Root(), "config", "webhook", "validation.yaml"))
+	raw := framework.ReadFile(e.T, filepath.Join(framework.Root(), "config", "webhook", "validation.yaml"))
 	var configuration admissionregistrationv1.ValidatingWebhookConfiguration
-	fixture.NoError(e.t, yaml.UnmarshalStrict(raw, &configuration))
-	configuration.Name = "test-" + e.namespace
+	framework.NoError(e.T, yaml.UnmarshalStrict(raw, &configuration))
+	configuration.Name = "test-" + e.Name
 	for i := range configuration.Webhooks {
 		w := &configuration.Webhooks[i]
 		url := v.server.URL + *w.ClientConfig.Service.Path
 		w.ClientConfig = admissionregistrationv1.WebhookClientConfig{
 			URL: &url, CABundle: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: v.server.Certificate().Raw}),
 		}
-		w.NamespaceSelector = &metav1.LabelSelector{MatchLabels: map[string]string{corev1.LabelMetadataName: e.namespace}}
+		w.NamespaceSelector = &metav1.LabelSelector{MatchLabels: map[string]string{corev1.LabelMetadataName: e.Name}}
 		w.TimeoutSeconds = new(int32(30)) // who else uses the machine decides nothing here
 	}
-	fixture.NoError(e.t, admin.Create(e.t.Context(), &configuration))
-	e.t.Cleanup(func() { _ = admin.Delete(context.Background(), &configuration) })
-	fixture.Eventually(e.t, time.Minute, "the API server asks the webhook", func() error {
-		out, _ := cluster.KubectlInput(e.t.Context(), manifest("probe", "distribution: {name: nowhere}"), "apply", "--dry-run=server", "-n", e.namespace, "-f", "-")
+	framework.NoError(e.T, suite.Admin.Create(e.T.Context(), &configuration))
+	e.T.Cleanup(func() { _ = suite.Admin.Delete(context.Background(), &configuration) })
+	framework.Eventually(e.T, time.Minute, "the API server asks the webhook", func() error {
+		out, _ := e.TryApply(framework.Manifest("probe", "distribution: {name: nowhere}"), "--dry-run=server")
 		if !strings.Contains(out, `Unsupported value: "nowhere"`) {
 			return errors.New(out)
 		}
@@ -87,7 +88,7 @@ func TestValidatingWebhook(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
 	e.startValidation()
-	e.createSecret("creds", map[string]string{"token": canary})
+	e.CreateSecret("creds", map[string]string{"token": canary})
 	const refused = `The LlamaStackDistribution "s" is invalid: `
 	for name, c := range map[string]struct {
 		spec string
@@ -111,8 +112,8 @@ func TestValidatingWebhook(t *testing.T) {
 	} {
 		var out string
 		var lines []string
-		fixture.Eventually(t, time.Minute, name, func() (err error) { // the API server goes on without a webhook that is late, on a busy machine
-			out, err = cluster.KubectlInput(t.Context(), manifest("s", c.spec), "apply", "--dry-run=server", "-n", e.namespace, "-f", "-")
+		framework.Eventually(t, time.Minute, name, func() (err error) { // the API server goes on without a webhook that is late, on a busy machine
+			out, err = e.TryApply(framework.Manifest("s", c.spec), "--dry-run=server")
 			if lines = slices.Collect(strings.Lines(out)); len(lines) != len(c.want) {
 				return fmt.Errorf("%w: %d lines, want %d:\n%s", err, len(lines), len(c.want), out)
 			}
@@ -137,11 +138,11 @@ func TestResourcesOfThePagesAreAdmitted(t *testing.T) {
 	e := newEnv(t)
 	e.startValidation()
 	pages, err := filepath.Glob("../../docs/*.md")
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	var documents []string
 	shown := map[string]int{}
 	for _, page := range pages {
-		blocks := fixture.Blocks(t, page)
+		blocks := framework.CodeBlocks(t, page)
 		for i, b := range blocks {
 			cr := &unstructured.Unstructured{}
 			findings := ""
@@ -153,14 +154,14 @@ func TestResourcesOfThePagesAreAdmitted(t *testing.T) {
 				continue
 			}
 			cr.SetName(fmt.Sprint("s", len(documents)))
-			cr.SetNamespace(e.namespace)
+			cr.SetNamespace(e.Name)
 			text, err := yaml.Marshal(cr.Object)
-			fixture.NoError(t, err)
+			framework.NoError(t, err)
 			documents = append(documents, string(text))
 			shown[filepath.Base(page)]++
 		}
 	}
-	out, err := cluster.KubectlInput(t.Context(), strings.Join(documents, "\n---\n"), "apply", "--dry-run=server", "-f", "-")
+	out, err := suite.Cluster.KubectlInput(t.Context(), strings.Join(documents, "\n---\n"), "apply", "--dry-run=server", "-f", "-")
 	if created := strings.Count(out, " created (server dry run)"); err != nil || created != len(documents) || shown["networking.md"] != 3 || shown["configuration-resources.md"] < 4 {
 		t.Errorf("of %d resources %v, %d are admitted: %v\n%s", len(documents), shown, created, err, out)
 	}
@@ -174,14 +175,14 @@ func TestValidatingWebhookIsAskedOnce(t *testing.T) {
 	count := func(what string, want int32, args ...string) {
 		t.Helper()
 		before := v.asked.Load()
-		if out, err := cluster.KubectlRun(t.Context(), append(args, "-n", e.namespace)...); err != nil {
+		if out, err := e.TryKubectl("", args...); err != nil {
 			t.Errorf("%s: %s", what, out)
 		}
 		if got := v.asked.Load() - before; got != want {
 			t.Errorf("%s: asked %d times, want %d", what, got, want)
 		}
 	}
-	e.mustApply(manifest("s", "distribution: {name: starter}"))
+	e.Apply(framework.Manifest("s", "distribution: {name: starter}"))
 	count("a label", 0, "label", "llsd", "s", "a=b")
 	count("the status", 0, "patch", "llsd", "s", "--subresource=status", "--type=merge", "-p", `{"status":{"phase":"Failed"}}`)
 	count("an edit", 1, "patch", "llsd", "s", "--type=merge", "-p", `{"spec":{"networking":{"port":9000}}}`)
@@ -190,10 +191,10 @@ func TestValidatingWebhookIsAskedOnce(t *testing.T) {
 	count("an edit that is wrong, while the operator is out of order", 1, "patch", "llsd", "s", "--type=merge", "-p", `{"spec":{"distribution":{"name":"startr"}}}`)
 	v.broken.Store(false)
 	count("a label of what is wrong by now", 0, "label", "llsd", "s", "c=d")
-	if out, err := cluster.KubectlRun(t.Context(), "patch", "llsd", "s", "-n", e.namespace, "--type=merge", "-p", `{"spec":{"networking":{"port":9001}}}`); err == nil {
+	if out, err := e.TryKubectl("", "patch", "llsd", "s", "--type=merge", "-p", `{"spec":{"networking":{"port":9001}}}`); err == nil {
 		t.Errorf("the next edit is validated: %s", out)
 	}
-	if diff := cmp.Diff("startr", fmt.Sprint(*e.resource("s").Spec.Distribution.Name)); diff != "" {
+	if diff := cmp.Diff("startr", fmt.Sprint(*e.CR("s").Spec.Distribution.Name)); diff != "" {
 		t.Error(diff)
 	}
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverprobe"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/backend/modelserverdouble"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 // answerFaults asks a running server for what the resource asked for, and reports what is missing or too much.
@@ -208,9 +208,8 @@ func listFaults(t *testing.T, b *booting, s *server) (faults []string) {
 	return faults
 }
 
-// connectorsUnlisted are the release lines whose server fails with status 500 when it is asked for its connectors, whatever its
-// configuration says: it looks for its own part under a name that this does not have. (It then needs seconds of a processor to write
-// that into its log.) There its database has it.
+// connectorsUnlisted are the release lines whose server answers a request for its connectors with status 500, whatever its configuration. The
+// tests read its database instead.
 var connectorsUnlisted = []string{"1.0", "1.1", "1.2"}
 
 var storedConnector = regexp.MustCompile(`"connector_id": ?"([^"]+)"`)
@@ -223,7 +222,7 @@ func storedConnectors(t *testing.T, b *booting) (ids []string) {
 		t.Fatalf("the server has no database in %q: %v", b.env["SQLITE_STORE_DIR"], err)
 	}
 	for _, file := range files {
-		content := fixture.ReadFile(t, file)
+		content := framework.ReadFile(t, file)
 		for _, m := range storedConnector.FindAllSubmatch(content, -1) {
 			ids = append(ids, string(m[1]))
 		}
@@ -246,7 +245,7 @@ func chatFaults(t *testing.T, b *booting, s *server) (faults []string) {
 	t.Helper()
 	for _, p := range b.asked.providers {
 		at, _ := url.Parse(p.endpoint)
-		model := slices.IndexFunc(b.asked.models, func(m askedModel) bool { return m.provider == p.id && m.serves() })
+		model := slices.IndexFunc(b.asked.models, func(m requestedModel) bool { return m.provider == p.id && m.serves() })
 		if p.api != "inference" || at.Scheme != "http" || model < 0 || slices.Contains(b.asked.disabled, p.api) {
 			continue
 		}

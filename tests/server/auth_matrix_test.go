@@ -15,7 +15,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/parse"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 // authCases are all types of authentication of a line, each with every field that its row has; where the server wants one of several fields, with each of
@@ -48,9 +48,9 @@ func authCase(t *testing.T, line *catalog.Line, row *catalog.AuthType, choice st
 	values := authValues(t, line, row, "", fields)
 	auth := map[string]any{"provider": row.Names()[0], "settings": values.settings, "secretRefs": values.secretRefs}
 	encoded, err := json.Marshal(map[string]any{"distribution": map[string]any{"name": "starter"}, "auth": auth})
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	spec := &v1alpha2.LlamaStackDistributionSpec{}
-	fixture.NoError(t, yaml.UnmarshalStrict(encoded, spec))
+	framework.NoError(t, yaml.UnmarshalStrict(encoded, spec))
 	result, findings := serverconfig.Generate(t.Context(), serverconfig.Input{
 		Name: "matrix", Namespace: "matrix", Spec: parse.Parse(spec), Base: matrixBase(t, line, "inference", "", "starter"), Line: line,
 	})

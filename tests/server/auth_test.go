@@ -28,7 +28,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/parse"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverprobe"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 // authAudience is what tokens of the tests are for.
@@ -50,7 +50,7 @@ func bootAuth(t *testing.T, r release, auth string, values ...string) *authServe
 func bootAuthWith(t *testing.T, r release, more []string, auth string, values ...string) *authServer {
 	t.Helper()
 	dir := t.TempDir()
-	file, env := generateAuth(t, r, string(fixture.ReadFile(t, "testdata/files-base.yaml")), dir, auth, values...)
+	file, env := generateAuth(t, r, string(framework.ReadFile(t, "testdata/files-base.yaml")), dir, auth, values...)
 	s := &authServer{}
 	s.url, s.log = bootRelease(t, r, file, append(slices.Clip(more), env...)...)
 	return s
@@ -61,20 +61,20 @@ func generateAuth(t *testing.T, r release, text, dir, auth string, values ...str
 	t.Helper()
 	line := lineOf(t, r)
 	spec := &v1alpha2.LlamaStackDistributionSpec{}
-	fixture.NoError(t, yaml.UnmarshalStrict([]byte("distribution: {name: starter}\nauth:\n"+auth), spec))
+	framework.NoError(t, yaml.UnmarshalStrict([]byte("distribution: {name: starter}\nauth:\n"+auth), spec))
 	for _, store := range []string{"prompts", "connectors"} { // they moved to tables with release line 1.0
 		if line.Stores[store].Kind == catalog.SQL {
 			text = strings.Replace(text, "{backend: kv_default, namespace: "+store+"}", "{backend: sql_default, table_name: "+store+"}", 1)
 		}
 	}
 	base, err := serverconfig.ParseBase("auth", []byte(text))
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	result, problems := serverconfig.Generate(t.Context(), serverconfig.Input{Name: "s", Namespace: "ns", Spec: parse.Parse(spec), Base: base, Line: line})
 	if problems.HasErrors() {
 		t.Fatal(problems.Message())
 	}
 	generated := filepath.Join(dir, "generated.yaml")
-	fixture.WriteFile(t, generated, string(result.YAML))
+	framework.WriteFile(t, generated, string(result.YAML))
 	env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "SQLITE_STORE_DIR=" + dir}
 	if len(result.Env) != len(values) {
 		t.Fatalf("%d values for %d variables", len(values), len(result.Env))
@@ -89,10 +89,10 @@ func generateAuth(t *testing.T, r release, text, dir, auth string, values ...str
 func withWorkers(t *testing.T, file string, workers int32) string {
 	t.Helper()
 	line := lineOf(t, imageRelease(t))
-	copied, err := serverconfig.WithWorkers(t.Context(), fixture.ReadFile(t, file), line, workers, "# A copy.\n")
-	fixture.NoError(t, err)
+	copied, err := serverconfig.WithWorkers(t.Context(), framework.ReadFile(t, file), line, workers, "# A copy.\n")
+	framework.NoError(t, err)
 	name := filepath.Join(t.TempDir(), "copy.yaml")
-	fixture.WriteFile(t, name, string(copied))
+	framework.WriteFile(t, name, string(copied))
 	return name
 }
 
@@ -104,26 +104,19 @@ func bearer(token string) header { return header{"Authorization", "Bearer " + to
 // get returns the status of a request.
 func (s *authServer) get(t *testing.T, path string, headers ...header) int {
 	t.Helper()
-	status, _ := s.do(t, http.MethodGet, path, "", nil, headers...)
+	status, _ := s.do(t, http.MethodGet, path, "", headers...)
 	return status
 }
 
-func (s *authServer) do(t *testing.T, method, path, contentType string, body io.Reader, headers ...header) (int, []byte) {
+func (s *authServer) do(t *testing.T, method, path, body string, headers ...header) (int, []byte) {
 	t.Helper()
-	request, err := http.NewRequestWithContext(t.Context(), method, s.url+path, body)
-	fixture.NoError(t, err)
-	if contentType != "" {
-		request.Header.Set("Content-Type", contentType)
-	}
+	var list []string
 	for _, h := range headers {
-		request.Header.Set(h.name, h.value)
+		list = append(list, h.name, h.value)
 	}
-	response, err := client.Do(request)
-	fixture.NoError(t, err)
-	defer func() { _ = response.Body.Close() }()
-	answer, err := io.ReadAll(response.Body)
-	fixture.NoError(t, err)
-	return response.StatusCode, answer
+	status, answer, err := framework.Send(t.Context(), client, method, s.url+path, body, list...)
+	framework.NoError(t, err)
+	return status, answer
 }
 
 // wantStatus checks the answers to requests for the list of providers.
@@ -214,7 +207,7 @@ func TestServerTakesTokensOfAnIssuer(t *testing.T) {
 		former := from.token(t, nil)
 		from.add(t, "second", ecKey(t))
 		// The client library asks for the keys again 30 s after the last time at the earliest.
-		fixture.Eventually(t, 2*time.Minute, "a token of the new key is good", func() error {
+		framework.Eventually(t, 2*time.Minute, "a token of the new key is good", func() error {
 			if status := s.get(t, "/v1/providers", bearer(from.token(t, nil))); status != http.StatusOK {
 				return fmt.Errorf("status %d", status)
 			}
@@ -241,7 +234,7 @@ func routePolicyOf(line *catalog.Line) string {
 func TestServerAsksTheIntrospectionEndpoint(t *testing.T) {
 	t.Parallel()
 	const secret = "canary-client-secret"
-	ca, other := fixture.NewCA(t), fixture.NewCA(t)
+	ca, other := framework.NewCA(t), framework.NewCA(t)
 	endpoint := "https://" + serveTLS(t, ca, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		id, password, _ := r.BasicAuth()
 		if id != authAudience || password != secret {
@@ -362,7 +355,7 @@ const proxyAddress = "127.0.0.2"
 func newProxy(t *testing.T, server, password string) string {
 	t.Helper()
 	to, err := url.Parse(server)
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	dialer := &net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(proxyAddress)}}
 	proxy := httptest.NewServer(&httputil.ReverseProxy{
 		Transport: &http.Transport{DisableKeepAlives: true, DialContext: dialer.DialContext},
@@ -421,14 +414,14 @@ func (s *authServer) upload(t *testing.T, headers ...header) string {
 	t.Helper()
 	var body bytes.Buffer
 	form := multipart.NewWriter(&body)
-	fixture.NoError(t, form.WriteField("purpose", "assistants"))
+	framework.NoError(t, form.WriteField("purpose", "assistants"))
 	part, err := form.CreateFormFile("file", "a.txt")
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	if _, err := io.WriteString(part, "text"); err != nil {
 		t.Fatal(err)
 	}
-	fixture.NoError(t, form.Close())
-	status, answer := s.do(t, http.MethodPost, "/v1/files", form.FormDataContentType(), &body, headers...)
+	framework.NoError(t, form.Close())
+	status, answer := s.do(t, http.MethodPost, "/v1/files", body.String(), append(headers, header{"Content-Type", form.FormDataContentType()})...)
 	var file struct{ ID string }
 	if err := json.Unmarshal(answer, &file); err != nil || status != http.StatusOK || file.ID == "" {
 		t.Fatalf("status %d, %v: %s\n%s", status, err, answer, tail(s.log()))

@@ -14,7 +14,7 @@ import (
 	"testing"
 
 	"github.com/llamastack/llama-stack-k8s-operator/tests/backend/modelserverdouble"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 // backends stand for every host that a resource names as the endpoint of an inference provider: one double for each.
@@ -35,7 +35,7 @@ const keyPrefix = "canary-of-"
 func keyOf(secretAndKey string) string { return canaries.Add(keyPrefix + secretAndKey) }
 
 // startBackends starts the doubles for what a resource asks for.
-func startBackends(t *testing.T, a asked) *backends {
+func startBackends(t *testing.T, a requested) *backends {
 	t.Helper()
 	next := lastAddress.Add(1) + uint32(os.Getpid())%200<<16
 	address := fmt.Sprintf("127.%d.%d.%d", 1+next>>16&0xff, next>>8&0xff, 1+next&0x7f)
@@ -43,7 +43,7 @@ func startBackends(t *testing.T, a asked) *backends {
 	ports := map[string]bool{}
 	for _, p := range a.providers {
 		at, err := url.Parse(p.endpoint)
-		fixture.NoError(t, err)
+		framework.NoError(t, err)
 		if p.api != "inference" || at.Scheme != "http" {
 			continue
 		}
@@ -60,7 +60,7 @@ func startBackends(t *testing.T, a asked) *backends {
 			config.Models = []string{"a-model-of-the-backend"}
 		}
 		double, err := modelserverdouble.New(config)
-		fixture.NoError(t, err)
+		framework.NoError(t, err)
 		b.doubles[at.Host], b.open[at.Host] = double, p.key == ""
 		b.hosts[at.Hostname()] = address
 		ports[cmp.Or(at.Port(), "80")] = true
@@ -75,7 +75,7 @@ func startBackends(t *testing.T, a asked) *backends {
 func (b *backends) listen(t *testing.T, address string) {
 	t.Helper()
 	listener, err := net.Listen("tcp", address)
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	server := httptest.NewUnstartedServer(http.HandlerFunc(b.serve))
 	_ = server.Listener.Close()
 	server.Listener = listener

@@ -19,7 +19,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/parse"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 // variant is a row of testdata/bases.yaml, whose header explains it.
@@ -33,38 +33,38 @@ type variant struct {
 	Completed []string          `json:"completed"`
 }
 
-// judged is a base, with the files that the server's loader judges: the base itself, and what the operator makes of it where it accepts it.
-type judged struct {
+// baseVerdict is the operator's verdict on a base: the file of the base, and that of the configuration made from it if the operator accepts it.
+type baseVerdict struct {
 	name, base, made string
-	refused          string // what the operator says; empty where it accepts the base
-	completed        bool   // the operator completes what the loader refuses
+	refused          string // the operator's message; empty if it accepts the base
+	completed        bool   // the operator completes a base that the loader refuses
 }
 
 // The operator accepts a base where the loader of its release does, and refuses it where the loader refuses it: every packaged configuration of every release,
 // and variants of starter. What the operator makes of an accepted base is accepted by the loader as well.
 //
 // Proves: R68, R47, R81, R28, L-14.
-func TestBasesAreJudgedAsTheLoaderDoes(t *testing.T) {
+func TestOperatorAcceptsWhatTheLoaderAccepts(t *testing.T) {
 	t.Parallel()
 	var variants []variant
 	raw, err := os.ReadFile("testdata/bases.yaml")
 	if err == nil {
 		err = yaml.UnmarshalStrict(raw, &variants)
 	}
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	forEachRelease(t, func(t *testing.T, r release) {
 		if !r.newest {
 			return
 		}
 		bases := packagedBases(t, r)
 		dir := t.TempDir()
-		var all []judged
+		var all []baseVerdict
 		for _, name := range slices.Sorted(maps.Keys(bases)) {
-			all = append(all, judge(t, r, dir, name, bases[name], packagedEnv))
+			all = append(all, validateBase(t, r, dir, name, bases[name], packagedEnv))
 		}
 		for _, v := range variants {
 			if !slices.Contains(v.Except, r.line) {
-				j := judge(t, r, dir, v.Name, v.of(t, bases["starter"]), v.Env)
+				j := validateBase(t, r, dir, v.Name, v.of(t, bases["starter"]), v.Env)
 				j.completed = slices.Contains(v.Completed, r.line)
 				all = append(all, j)
 			}
@@ -83,7 +83,7 @@ func packagedBases(t *testing.T, r release) map[string][]byte {
 	bases := map[string][]byte{}
 	for _, pattern := range []string{"config*.yaml", "run*.yaml"} {
 		files, err := filepath.Glob(filepath.Join(venv, "lib", "python3*", "site-packages", "*", "distributions", "*", pattern))
-		fixture.NoError(t, err)
+		framework.NoError(t, err)
 		for _, file := range files {
 			name := filepath.Base(filepath.Dir(file))
 			if stem := strings.TrimSuffix(filepath.Base(file), ".yaml"); stem != "config" && stem != "run" {
@@ -104,7 +104,7 @@ func packagedBases(t *testing.T, r release) map[string][]byte {
 func (v *variant) of(t *testing.T, base []byte) []byte {
 	t.Helper()
 	var tree map[string]any
-	fixture.NoError(t, yaml.Unmarshal(base, &tree))
+	framework.NoError(t, yaml.Unmarshal(base, &tree))
 	if v.APIs != nil {
 		tree["apis"] = append(tree["apis"].([]any), v.APIs...)
 	}
@@ -115,7 +115,7 @@ func (v *variant) of(t *testing.T, base []byte) []byte {
 	}
 	merge(tree, v.Patch)
 	written, err := yaml.Marshal(tree)
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	return written
 }
 
@@ -139,11 +139,11 @@ func merge(tree, patch map[string]any) {
 	}
 }
 
-// judge lets the operator judge a base in an environment, as a registration and for a resource that changes nothing of it.
-func judge(t *testing.T, r release, dir, name string, base []byte, env map[string]string) judged {
+// validateBase registers a base, and generates the configuration of a resource that changes nothing of it.
+func validateBase(t *testing.T, r release, dir, name string, base []byte, env map[string]string) baseVerdict {
 	t.Helper()
 	folder := filepath.Join(dir, strings.ReplaceAll(name, " ", "-"))
-	j := judged{name: name, base: filepath.Join(folder, "base.yaml")}
+	j := baseVerdict{name: name, base: filepath.Join(folder, "base.yaml")}
 	var variables strings.Builder
 	spec := &v1alpha2.LlamaStackDistributionSpec{Workload: &v1alpha2.WorkloadSpec{Overrides: &v1alpha2.WorkloadOverrides{}}}
 	for _, key := range slices.Sorted(maps.Keys(env)) {
@@ -152,15 +152,15 @@ func judge(t *testing.T, r release, dir, name string, base []byte, env map[strin
 	}
 	write := func(file string, content []byte) {
 		t.Helper()
-		fixture.WriteFile(t, file, content)
+		framework.WriteFile(t, file, content)
 	}
-	fixture.NoError(t, os.Mkdir(folder, 0o700))
+	framework.NoError(t, os.Mkdir(folder, 0o700))
 	write(j.base, base)
 	write(filepath.Join(folder, "env"), []byte(variables.String()))
 	cm := &corev1.ConfigMap{Data: map[string]string{"image": "registry.example.com/x:" + r.version, "config.yaml": string(base)}}
 	cm.Name, cm.Labels = "x", map[string]string{settings.LabelDistribution: "x"}
 	known, err := settings.Parse(nil, settings.ParseRegistration(cm))
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	distribution, problem := known.Resolve(&v1alpha2.DistributionSpec{Name: new("x")})
 	if problem != nil {
 		j.refused = problem.String()
@@ -180,7 +180,7 @@ func judge(t *testing.T, r release, dir, name string, base []byte, env map[strin
 }
 
 // compareVerdicts compares what the operator said with the verdicts of the loader, in one process.
-func compareVerdicts(t *testing.T, r release, all []judged) {
+func compareVerdicts(t *testing.T, r release, all []baseVerdict) {
 	t.Helper()
 	var files []string
 	for _, j := range all {

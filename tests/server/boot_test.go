@@ -7,7 +7,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -19,7 +18,7 @@ import (
 	"time"
 
 	"github.com/llamastack/llama-stack-k8s-operator/tests/backend/modelserverdouble"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 const (
@@ -38,11 +37,11 @@ func TestLightBaseBootsAndReachesTheModelServer(t *testing.T) {
 	const workers = 2
 	key := canaries.New()
 	double, err := modelserverdouble.New(modelserverdouble.Config{Models: []string{"m1"}, Key: key})
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	backend := httptest.NewServer(double)
 	t.Cleanup(backend.Close)
 	url, log := boot(t, withWorkers(t, lightBase, workers), "VLLM_URL="+backend.URL+"/v1", "VLLM_API_TOKEN="+key)
-	fixture.Eventually(t, bootTimeout, "each worker has started", func() error {
+	framework.Eventually(t, bootTimeout, "each worker has started", func() error {
 		if started := strings.Count(log(), "Started server process"); started < workers {
 			return fmt.Errorf("%d processes, want %d: %s", started, workers, tail(log()))
 		}
@@ -81,28 +80,28 @@ func boot(t *testing.T, config string, env ...string) (url string, log func() st
 	return bootAt(t, "http://127.0.0.1", client, imageRelease(t), onLoopback(t, config, dir), append(env, "PATH="+os.Getenv("PATH"), "HOME="+dir)...)
 }
 
-// bootRelease does so with a release, a config that listens on loopback, and exactly this environment; the nursery forks the server.
+// bootRelease boots a release with a config that listens on loopback, and with exactly this environment.
 func bootRelease(t *testing.T, r release, config string, env ...string) (url string, log func() string) {
 	t.Helper()
-	dir, port := t.TempDir(), fixture.FreePort(t, fixture.Loopback)
-	searchWhenEnded(t, dir, filepath.Dir(config))
+	dir, port := t.TempDir(), framework.FreePort(t, framework.Loopback)
+	searchSecretsAtEnd(t, dir, filepath.Dir(config))
 	job := bootJob{Config: config, Dir: dir, Env: map[string]string{"TMPDIR": dir}, Hosts: map[string]string{}}
 	for _, variable := range append(env, fmt.Sprintf("%s=%d", lineOf(t, r).PortEnv, port)) {
 		name, value, _ := strings.Cut(variable, "=")
 		job.Env[name] = value
 	}
-	s := nurseryOf(t, r).boot(t, job, port)
+	s := forkServerOf(t, r).boot(t, job, port)
 	return s.url, s.log
 }
 
 // bootAt does so with a process that the command line starts, and that the client calls by scheme and host.
 func bootAt(t *testing.T, host string, by *http.Client, r release, config string, env ...string) (url string, log func() string) {
 	t.Helper()
-	dir, port := t.TempDir(), fixture.FreePort(t, fixture.Loopback)
+	dir, port := t.TempDir(), framework.FreePort(t, framework.Loopback)
 	logFile, err := os.Create(filepath.Join(dir, "log"))
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	t.Cleanup(func() { _ = logFile.Close() })
-	searchWhenEnded(t, dir, filepath.Dir(config))
+	searchSecretsAtEnd(t, dir, filepath.Dir(config))
 	log = func() string {
 		content, err := os.ReadFile(logFile.Name())
 		if err != nil {
@@ -120,7 +119,7 @@ func bootAt(t *testing.T, host string, by *http.Client, r release, config string
 	server.Cancel = func() error { return server.Process.Signal(syscall.SIGTERM) }
 	server.WaitDelay = stopTimeout
 	server.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // its workers end with it
-	fixture.NoError(t, server.Start())
+	framework.NoError(t, server.Start())
 	ended := make(chan struct{})
 	go func() { _ = server.Wait(); close(ended) }()
 	t.Cleanup(func() {
@@ -146,14 +145,14 @@ func bootAt(t *testing.T, host string, by *http.Client, r release, config string
 // onLoopback writes a copy of a config that listens on loopback only; every other test of the file is of its very bytes.
 func onLoopback(t *testing.T, config, dir string) string {
 	t.Helper()
-	content := fixture.ReadFile(t, config)
+	content := framework.ReadFile(t, config)
 	before, after, found := bytes.Cut(content, []byte("server:\n"))
 	if !found {
 		t.Fatalf("%s has no section server", config)
 	}
 	file := filepath.Join(dir, "config.yaml")
 	local := bytes.Join([][]byte{before, after}, []byte("server:\n  host: 127.0.0.1\n"))
-	fixture.WriteFile(t, file, local)
+	framework.WriteFile(t, file, local)
 	return file
 }
 
@@ -163,12 +162,8 @@ var client = &http.Client{Timeout: 3 * time.Minute, Transport: &http.Transport{D
 func healthy(url string) bool { return healthyBy(client, url) }
 
 func healthyBy(by *http.Client, url string) bool {
-	response, err := by.Get(url + "/v1/health")
-	if err != nil {
-		return false
-	}
-	defer func() { _ = response.Body.Close() }()
-	return response.StatusCode == http.StatusOK
+	status, _, err := framework.Send(context.Background(), by, http.MethodGet, url+"/v1/health", "")
+	return err == nil && status == http.StatusOK
 }
 
 func post(t *testing.T, url, body string) (int, []byte) {
@@ -178,10 +173,7 @@ func post(t *testing.T, url, body string) (int, []byte) {
 
 func postBy(t *testing.T, by *http.Client, url, body string) (int, []byte) {
 	t.Helper()
-	response, err := by.Post(url, "application/json", strings.NewReader(body))
-	fixture.NoError(t, err)
-	defer func() { _ = response.Body.Close() }()
-	answer, err := io.ReadAll(response.Body)
-	fixture.NoError(t, err)
-	return response.StatusCode, answer
+	status, answer, err := framework.Send(t.Context(), by, http.MethodPost, url, body)
+	framework.NoError(t, err)
+	return status, answer
 }

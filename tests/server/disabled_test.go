@@ -14,7 +14,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/parse"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 // linesOfPairs are the release lines on which APIs are disabled in pairs too.
@@ -34,7 +34,7 @@ func TestDisabledAPIs(t *testing.T) {
 		dir, args := t.TempDir(), []string{"--libyaml"}
 		for i, disabled := range lists {
 			file := filepath.Join(dir, fmt.Sprintf("%03d.yaml", i))
-			fixture.WriteFile(t, file, generateDisabled(t, r, disabled))
+			framework.WriteFile(t, file, generateDisabled(t, r, disabled))
 			args = append(args, file)
 		}
 		verdicts := validate(t, r, args...)
@@ -77,7 +77,7 @@ func generateDisabled(t *testing.T, r release, disabled []string) []byte {
 		t.Fatalf("no starter base for line %s", r.line)
 	}
 	base, err := serverconfig.ParseBase("starter", data)
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	result, findings := serverconfig.Generate(t.Context(), serverconfig.Input{
 		Name: "n", Namespace: "ns", Base: base, Line: lineOf(t, r), Spec: parse.Parse(&v1alpha2.LlamaStackDistributionSpec{Disabled: disabled}),
 	})

@@ -6,7 +6,7 @@
 // The server comes from its own package, in a virtual environment that venv.sh makes and caches. validate.py loads a config
 // by the server's own code without starting it.
 //
-// Bases are judged in both ways: of every packaged configuration, and of the variants of starter in testdata/bases.yaml, the operator accepts those that the
+// Bases are validated by both sides: of every packaged configuration, and of the variants of starter in testdata/bases.yaml, the operator accepts those that the
 // loader accepts, and refuses those that it refuses.
 //
 // Servers are booted too. Every sample and every user story (testdata/stories) goes through the code of operator and plugin, boots the

@@ -17,7 +17,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/providerinstaller"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 // packagesOf is the folder that the containers of a pod share, after those of one provider with these wheels: each has files by path.
@@ -27,7 +27,7 @@ func packagesOf(t *testing.T, list map[string]map[string]string) string {
 	for name, files := range list {
 		dist, version, _ := strings.Cut(name, "-")
 		f, err := os.Create(filepath.Join(source, name+"-py3-none-any.whl"))
-		fixture.NoError(t, err)
+		framework.NoError(t, err)
 		w := zip.NewWriter(f)
 		all := map[string]string{name + ".dist-info/METADATA": "Name: " + dist + "\nVersion: " + version + "\n" + files["METADATA"] + "\n"}
 		maps.Copy(all, files)
@@ -37,15 +37,15 @@ func packagesOf(t *testing.T, list map[string]map[string]string) string {
 			if err == nil {
 				_, err = to.Write([]byte(all[at]))
 			}
-			fixture.NoError(t, err)
+			framework.NoError(t, err)
 		}
-		fixture.NoError(t, w.Close())
-		fixture.NoError(t, f.Close())
+		framework.NoError(t, w.Close())
+		framework.NoError(t, f.Close())
 	}
 	program, err := os.Executable()
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	layout := providerinstaller.Layout(dir)
-	fixture.NoError(t, layout.Prepare(program))
+	framework.NoError(t, layout.Prepare(program))
 	if _, err := layout.Install(&providerinstaller.Provider{ID: "mine", Source: source, Module: "mine"}); err != nil {
 		t.Fatal(err)
 	}
@@ -103,16 +103,16 @@ func TestExternalPackagesReplaceNothingOfTheServer(t *testing.T) {
 	forEachRelease(t, func(t *testing.T, r release) {
 		old := map[string]string{"httpx/__init__.py": "raise Exception('an old httpx')", "httpx/old.py": ""}
 		image := filepath.Join(t.TempDir(), "image")
-		fixture.NoError(t, os.MkdirAll(image, 0o755))
-		fixture.WriteFile(t, filepath.Join(image, "of_the_image.py"), "")
+		framework.NoError(t, os.MkdirAll(image, 0o755))
+		framework.WriteFile(t, filepath.Join(image, "of_the_image.py"), "")
 		dir := packagesOf(t, map[string]map[string]string{"mine-1.0": metadata("Requires-Dist: HTTPX>=0.2\nRequires-Dist: more")["mine-1.0"], "httpx-0.1": old, "more-2": {"more.py": ""}})
 		for range 2 { // a container may run again
 			last, variable := fit(t, r, dir, "PYTHONPATH="+image)
 			if last != "2 distributions of external providers" {
 				t.Fatal(last)
 			}
-			got := run(t, []string{variable}, serverPython(t, r), "-c", "import httpx, more, mine.provider, of_the_image; print(httpx.__version__ > '0.1')")
-			if got != "mine\nTrue\n" {
+			got := framework.Output(t, scriptTimeout, []string{variable}, serverPython(t, r), "-c", "import httpx, more, mine.provider, of_the_image; print(httpx.__version__ > '0.1')")
+			if got != "mine\nTrue" {
 				t.Errorf("%q", got)
 			}
 		}

@@ -4,7 +4,6 @@ package server
 
 import (
 	"encoding/json"
-	"fmt"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -16,7 +15,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/parse"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/externalprovider"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/step"
 )
 
@@ -86,10 +85,10 @@ func TestExternalProvidersAnswerInTheRealServer(t *testing.T) {
 func writeTiny(t *testing.T, r release) string {
 	t.Helper()
 	base, err := serverconfig.ParseBase("small", []byte(smallBase))
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	line, _ := catalog.Get(r.line)
 	pkg, err := serverconfig.ReadPackage(externalprovider.Spec(externalprovider.Inference, "1.0.0"))
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	result, problems := serverconfig.Generate(t.Context(), serverconfig.Input{
 		Name: "x", Namespace: "y", Spec: parse.Parse(step.Spec(t, tinySpec)), Base: base, Line: line,
 		Packages: map[string]serverconfig.PackageResult{tinyImage: {Package: pkg}},
@@ -98,7 +97,7 @@ func writeTiny(t *testing.T, r release) string {
 		t.Fatal(problems)
 	}
 	file := filepath.Join(t.TempDir(), "config.yaml")
-	fixture.WriteFile(t, file, string(result.YAML))
+	framework.WriteFile(t, file, string(result.YAML))
 	return file
 }
 
@@ -116,17 +115,25 @@ func tinyEnv(t *testing.T, env ...string) []string {
 	t.Helper()
 	dir := t.TempDir()
 	packages := filepath.Join(dir, "python-packages")
-	fixture.NoError(t, externalprovider.Unpack(packages))
+	framework.NoError(t, externalprovider.Unpack(packages))
 	return append(env, "PYTHONPATH="+packages, "PATH="+os.Getenv("PATH"), "HOME="+dir, "SQLITE_STORE_DIR="+dir)
 }
 
-// get asks for a document.
+// get reads a document that must be there.
 func get(t *testing.T, url string, into any) {
 	t.Helper()
-	response, err := client.Get(url)
-	fixture.NoError(t, err)
-	defer func() { _ = response.Body.Close() }()
-	if err := json.NewDecoder(response.Body).Decode(into); err != nil || response.StatusCode != http.StatusOK {
-		t.Fatal(fmt.Errorf("%s: status %d: %w", url, response.StatusCode, err))
+	if status := getBy(t, client, url, into); status != http.StatusOK {
+		t.Fatalf("%s: status %d", url, status)
 	}
+}
+
+// getBy decodes the answer if its status is 200, and returns the status.
+func getBy(t *testing.T, by *http.Client, url string, into any) (status int) {
+	t.Helper()
+	status, answer, err := framework.Send(t.Context(), by, http.MethodGet, url, "")
+	framework.NoError(t, err)
+	if status == http.StatusOK {
+		framework.NoError(t, json.Unmarshal(answer, into))
+	}
+	return status
 }

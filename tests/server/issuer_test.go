@@ -20,7 +20,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 // issuer is an OpenID Connect issuer with real keys, over TLS. Its set of keys changes when it rotates.
@@ -42,9 +42,9 @@ type signingKey struct {
 // newIssuer starts an issuer with a key of RS256.
 func newIssuer(t *testing.T) *issuer {
 	t.Helper()
-	ca := fixture.NewCA(t)
+	ca := framework.NewCA(t)
 	i := &issuer{caFile: filepath.Join(t.TempDir(), "ca.crt"), client: &http.Client{Transport: &http.Transport{TLSClientConfig: ca.Trust("localhost")}}}
-	fixture.WriteFile(t, i.caFile, string(ca.PEM))
+	framework.WriteFile(t, i.caFile, string(ca.PEM))
 	i.add(t, "first", rsaKey(t))
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /keys", func(w http.ResponseWriter, _ *http.Request) {
@@ -62,14 +62,11 @@ func newIssuer(t *testing.T) *issuer {
 // discovered is the address of the keys, as the issuer's discovery document has it.
 func (i *issuer) discovered(t *testing.T) string {
 	t.Helper()
-	response, err := i.client.Get(i.url + "/.well-known/openid-configuration")
-	fixture.NoError(t, err)
-	defer func() { _ = response.Body.Close() }()
 	var document struct {
 		JWKSURI string `json:"jwks_uri"`
 	}
-	if err := json.NewDecoder(response.Body).Decode(&document); err != nil || document.JWKSURI == "" {
-		t.Fatalf("status %d, %v: %+v", response.StatusCode, err, document)
+	if status := getBy(t, i.client, i.url+"/.well-known/openid-configuration", &document); document.JWKSURI == "" {
+		t.Fatalf("status %d: %+v", status, document)
 	}
 	return document.JWKSURI
 }
@@ -77,14 +74,14 @@ func (i *issuer) discovered(t *testing.T) string {
 func rsaKey(t *testing.T) crypto.Signer {
 	t.Helper()
 	key, err := rsa.GenerateKey(rand.Reader, 2048)
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	return key
 }
 
 func ecKey(t *testing.T) crypto.Signer {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	return key
 }
 
@@ -141,11 +138,11 @@ func (i *issuer) tokenBy(t *testing.T, key signingKey, claims map[string]any) st
 	switch k := key.private.(type) {
 	case *rsa.PrivateKey:
 		made, err := rsa.SignPKCS1v15(rand.Reader, k, crypto.SHA256, digest[:])
-		fixture.NoError(t, err)
+		framework.NoError(t, err)
 		signature = made
 	case *ecdsa.PrivateKey:
 		r, s, err := ecdsa.Sign(rand.Reader, k, digest[:])
-		fixture.NoError(t, err)
+		framework.NoError(t, err)
 		signature = append(r.FillBytes(make([]byte, 32)), s.FillBytes(make([]byte, 32))...)
 	}
 	return signed + "." + encoded(signature)
@@ -156,7 +153,7 @@ func encoded(data []byte) string { return base64.RawURLEncoding.EncodeToString(d
 func encodedJSON(t *testing.T, value any) string {
 	t.Helper()
 	text, err := json.Marshal(value)
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	return encoded(text)
 }
 

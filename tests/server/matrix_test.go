@@ -20,7 +20,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/parse"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 // matrixCase is one provider type, or one type of authentication, of one line: a config with it, and what the server must make of its part.
@@ -87,13 +87,13 @@ func matrixFaults(t *testing.T, r release, cases []matrixCase) []string {
 	dir, args := t.TempDir(), []string{"--loaded", "--libyaml"}
 	for i, c := range cases {
 		folder := filepath.Join(dir, fmt.Sprintf("%03d", i))
-		fixture.NoError(t, os.Mkdir(folder, 0o700))
+		framework.NoError(t, os.Mkdir(folder, 0o700))
 		var env strings.Builder
 		for _, name := range slices.Sorted(maps.Keys(c.env)) {
 			fmt.Fprintf(&env, "%s=%s\n", name, c.env[name])
 		}
 		for name, content := range map[string]string{"config.yaml": string(c.config), "env": env.String()} {
-			fixture.WriteFile(t, filepath.Join(folder, name), content)
+			framework.WriteFile(t, filepath.Join(folder, name), content)
 		}
 		args = append(args, filepath.Join(folder, "config.yaml"))
 	}
@@ -175,9 +175,9 @@ func engineCase(t *testing.T, line *catalog.Line, api parse.ProviderAPI, row *ca
 func specWith(t *testing.T, api parse.ProviderAPI, entry map[string]any) *parse.Spec {
 	t.Helper()
 	encoded, err := json.Marshal(map[string]any{api.Field: entry})
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	spec := &v1alpha2.LlamaStackDistributionSpec{Providers: &v1alpha2.ProvidersSpec{}}
-	fixture.NoError(t, json.Unmarshal(encoded, spec.Providers))
+	framework.NoError(t, json.Unmarshal(encoded, spec.Providers))
 	return parse.Parse(spec)
 }
 
@@ -189,7 +189,7 @@ func matrixBase(t *testing.T, line *catalog.Line, api, providerType, from string
 	}
 	if from != "starter" {
 		var tree map[string]any
-		fixture.NoError(t, yaml.Unmarshal(data, &tree))
+		framework.NoError(t, yaml.Unmarshal(data, &tree))
 		providers := tree["providers"].(map[string]any)
 		entries, _ := providers[api].([]any)
 		providers[api] = slices.DeleteFunc(entries, func(entry any) bool {
@@ -199,12 +199,11 @@ func matrixBase(t *testing.T, line *catalog.Line, api, providerType, from string
 			delete(tree, section) // they name what may have gone
 		}
 		var err error
-		if data, err = yaml.Marshal(tree); err != nil {
-			t.Fatal(err)
-		}
+		data, err = yaml.Marshal(tree)
+		framework.NoError(t, err)
 	}
 	base, err := serverconfig.ParseBase("starter", data)
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	return base
 }
 

@@ -4,7 +4,6 @@ package server
 
 import (
 	"fmt"
-	"io"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -14,7 +13,7 @@ import (
 	"testing"
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 const monitored = `apiVersion: llamastack.io/v1alpha2
@@ -36,16 +35,16 @@ func TestServersServeMetrics(t *testing.T) {
 		if !slices.Contains(lines, r.line) {
 			return
 		}
-		dir, port := t.TempDir(), fixture.FreePort(t, fixture.Loopback)
+		dir, port := t.TempDir(), framework.FreePort(t, framework.Loopback)
 		file := filepath.Join(dir, "cr.yaml")
-		fixture.WriteFile(t, file, fmt.Sprintf(monitored, r.version))
+		framework.WriteFile(t, file, fmt.Sprintf(monitored, r.version))
 		var env []string
 		for name, value := range podEnvironment(t, try(t, r, file).Desired.Objects) {
 			switch prefix := lineOf(t, r).MetricsEnv; name {
 			case prefix + "_ENDPOINT_ENABLED":
 				env = append(env, name+"="+value)
 			case prefix + "_HOST":
-				env = append(env, name+"="+fixture.Loopback)
+				env = append(env, name+"="+framework.Loopback)
 			case prefix + "_PORT":
 				env = append(env, name+"="+strconv.Itoa(port))
 			}
@@ -57,14 +56,9 @@ func TestServersServeMetrics(t *testing.T) {
 		if !healthy(url) { // it counts requests
 			t.Fatalf("not healthy:\n%s", tail(log()))
 		}
-		response, err := client.Get(fmt.Sprintf("http://%s:%d/metrics", fixture.Loopback, port))
-		if err != nil {
-			t.Fatalf("%v:\n%s", err, tail(log()))
-		}
-		defer func() { _ = response.Body.Close() }()
-		text, err := io.ReadAll(response.Body)
-		if err != nil || response.StatusCode != http.StatusOK {
-			t.Errorf("status %d, %v:\n%s", response.StatusCode, err, text)
+		status, text, err := framework.Send(t.Context(), client, http.MethodGet, fmt.Sprintf("http://%s:%d/metrics", framework.Loopback, port), "")
+		if err != nil || status != http.StatusOK {
+			t.Fatalf("status %d, %v: %s\n%s", status, err, text, tail(log()))
 		}
 		for _, series := range []string{
 			`ogx_requests_total\{.*api="inspect".*status_code="200".*\}`, `ogx_request_duration_seconds_bucket\{.*api="inspect".*\}`, `ogx_concurrent_requests\{.*\}`,

@@ -12,7 +12,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/distributions"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 	serverrelease "github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/release"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 // patchStories are what is booted on the oldest patch release of a release line: starter and remote-vllm. The loader judges postgres-demo.
@@ -38,10 +38,10 @@ func TestOldestPatchReleasesBoot(t *testing.T) {
 	for _, r := range oldestPatches(t) {
 		t.Run(r.version, func(t *testing.T) {
 			t.Parallel()
-			n := nurseryOf(t, r)
-			defer endNursery(r)
+			n := forkServerOf(t, r)
+			defer stopForkServer(r)
 			compareStarter(t, r)
-			judgeBases(t, r)
+			validateBases(t, r)
 			if files := writeGoldens(t, r.version); len(files) > 0 {
 				for _, v := range validate(t, r, append([]string{"--dummy", "LLSD_"}, files...)...) {
 					checkGolden(t, v)
@@ -63,13 +63,13 @@ func TestUpstreamReleaseBoots(t *testing.T) {
 		return
 	}
 	r := release{line: line.Name, version: version}
-	defer endNursery(r)
-	judgeBases(t, r)
-	bootStories(t, nurseryOf(t, r), r, patchStories)
+	defer stopForkServer(r)
+	validateBases(t, r)
+	bootStories(t, forkServerOf(t, r), r, patchStories)
 }
 
 // bootStories boots stories with a release, as TestStoriesBoot does.
-func bootStories(t *testing.T, n *nursery, r release, names []string) {
+func bootStories(t *testing.T, n *forkServer, r release, names []string) {
 	t.Helper()
 	refused, elsewhere := rowsOf(readTable(t, "testdata/refused.tsv", 3)), rowsOf(readTable(t, "testdata/not-booted.tsv", 3))
 	for _, s := range allStories(t) {
@@ -95,14 +95,14 @@ func bootStories(t *testing.T, n *nursery, r release, names []string) {
 func compareStarter(t *testing.T, r release) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "base.yaml")
-	fixture.WriteFile(t, file, string(baseOf(t, "starter", r)))
+	framework.WriteFile(t, file, string(baseOf(t, "starter", r)))
 	if out, differs := runScript(t, r, "packaged.py", file, "starter"); differs {
 		t.Errorf("the starter base differs from the packaged one:\n%s", out)
 	}
 }
 
-// judgeBases lets the loader of a release judge all bases, with what they make conditional switched off and on.
-func judgeBases(t *testing.T, r release) {
+// validateBases validates all bases with the loader of a release, with the conditional providers switched off and on.
+func validateBases(t *testing.T, r release) {
 	t.Helper()
 	bases, err := filepath.Glob(allBases + r.line + ".yaml")
 	if err != nil || len(bases) < 2 {
@@ -112,7 +112,7 @@ func judgeBases(t *testing.T, r release) {
 	for _, base := range bases {
 		name := filepath.Base(filepath.Dir(base))
 		file := filepath.Join(t.TempDir(), name+".yaml")
-		fixture.WriteFile(t, file, string(baseOf(t, name, r)))
+		framework.WriteFile(t, file, string(baseOf(t, name, r)))
 		args = append(args, file, copyWithEnv(t, file, allOn))
 	}
 	for _, v := range validate(t, r, append([]string{"--base", "--libyaml"}, args...)...) {
@@ -130,7 +130,7 @@ func baseOf(t *testing.T, distribution string, r release) []byte {
 		t.Fatalf("no base of distribution %q for line %s", distribution, r.line)
 	}
 	base, err := serverrelease.ForPatch(base, lineOf(t, r))
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	return base
 }
 

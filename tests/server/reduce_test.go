@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 // unbootable is a row of unbootable.tsv.
@@ -34,7 +34,7 @@ func onLine(column, line string) bool {
 // readTable reads a file of rows whose fields are separated by tabs.
 func readTable(t *testing.T, file string, columns int) [][]string {
 	t.Helper()
-	content := fixture.ReadFile(t, file)
+	content := framework.ReadFile(t, file)
 	var rows [][]string
 	for row := range strings.Lines(string(content)) {
 		row = strings.TrimSuffix(row, "\n")

@@ -10,7 +10,7 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/distributions"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 // release is a row of releases.tsv.
@@ -22,7 +22,7 @@ type release struct {
 
 func releases(t *testing.T) []release {
 	t.Helper()
-	content := fixture.ReadFile(t, "releases.tsv")
+	content := framework.ReadFile(t, "releases.tsv")
 	var all []release
 	seen := map[string]bool{}
 	for row := range strings.Lines(string(content)) {

@@ -11,15 +11,15 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 // canaries are the values of Secrets that real servers get here. Only the environment of a server may have them.
-var canaries fixture.Canaries
+var canaries framework.Canaries
 
-// mayHold reports whether a file may hold values of Secrets: one that a pod has from a Secret, and the configuration that servers from OGX 1.2
+// mayContainSecrets reports whether a file may hold values of Secrets: one that a pod has from a Secret, and the configuration that servers from OGX 1.2
 // on write for their own processes, with the values filled in. In a pod it is in memory, and nobody but the server's user may read it.
-func mayHold(file fs.DirEntry) (bool, error) {
+func mayContainSecrets(file fs.DirEntry) (bool, error) {
 	if written, err := filepath.Match("ogx-run-*.yaml", file.Name()); err != nil || !written {
 		return file.Name() == corev1.TLSPrivateKeyKey, err
 	}
@@ -27,11 +27,11 @@ func mayHold(file fs.DirEntry) (bool, error) {
 	return err == nil && info.Mode().Perm() == 0o600, err
 }
 
-// searchWhenEnded searches, when the test has ended its server, all files in the folders: the generated configuration, what the server printed
+// searchSecretsAtEnd searches, when the test has ended its server, all files in the folders: the generated configuration, what the server printed
 // and what it stored. Call it before what ends the server is registered.
 //
 // Proves: R7, NFR-003 (with real servers).
-func searchWhenEnded(t *testing.T, folders ...string) {
+func searchSecretsAtEnd(t *testing.T, folders ...string) {
 	t.Helper()
 	t.Cleanup(func() {
 		found, err := canariesBelow(folders...)
@@ -51,11 +51,11 @@ func canariesBelow(folders ...string) (found []string, err error) {
 			if err != nil || !entry.Type().IsRegular() {
 				return err
 			}
-			if held, err := mayHold(entry); held || err != nil {
+			if held, err := mayContainSecrets(entry); held || err != nil {
 				return err
 			}
 			content, err := os.ReadFile(path)
-			for _, leak := range canaries.In(string(content)) {
+			for _, leak := range canaries.Find(string(content)) {
 				found = append(found, fmt.Sprintf("%s contains %s", path, leak))
 			}
 			return err

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/golden"
 )
 
@@ -86,8 +86,8 @@ func copyWithEnv(t *testing.T, file, env string) string {
 	t.Helper()
 	dir := t.TempDir()
 	for from, to := range map[string]string{file: filepath.Base(file), env: "env"} {
-		content := fixture.ReadFile(t, from)
-		fixture.WriteFile(t, filepath.Join(dir, to), content)
+		content := framework.ReadFile(t, from)
+		framework.WriteFile(t, filepath.Join(dir, to), content)
 	}
 	return filepath.Join(dir, filepath.Base(file))
 }
@@ -122,7 +122,7 @@ func TestGoldensAreGood(t *testing.T) {
 func writeGoldens(t *testing.T, line string) []string {
 	t.Helper()
 	wanted, err := filepath.Glob(goldens + "*/want.*yaml")
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	root := t.TempDir()
 	var files []string
 	for _, file := range wanted {
@@ -131,7 +131,7 @@ func writeGoldens(t *testing.T, line string) []string {
 		}
 		dir := filepath.Dir(file)
 		c, err := golden.Read(dir, line)
-		fixture.NoError(t, err)
+		framework.NoError(t, err)
 		if expected, err := c.Expected(dir); err != nil || file != expected {
 			t.Fatalf("%s is not read: the golden of this case is %s, %v", file, expected, err)
 		}
@@ -140,12 +140,12 @@ func writeGoldens(t *testing.T, line string) []string {
 			t.Fatalf("%s: %v", dir, findings)
 		}
 		to := filepath.Join(root, filepath.Base(dir))
-		fixture.NoError(t, os.Mkdir(to, 0o700))
+		framework.NoError(t, os.Mkdir(to, 0o700))
 		if env, err := os.ReadFile(filepath.Join(dir, "env")); err == nil {
-			fixture.WriteFile(t, filepath.Join(to, "env"), env)
+			framework.WriteFile(t, filepath.Join(to, "env"), env)
 		}
 		full := filepath.Join(to, "want."+line+".yaml")
-		fixture.WriteFile(t, full, result.YAML)
+		framework.WriteFile(t, full, result.YAML)
 		files = append(files, full)
 	}
 	return files

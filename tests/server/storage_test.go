@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -30,7 +29,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/backend/modelserverdouble"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 // hardPasswords are passwords that something on the way could misread.
@@ -87,7 +86,7 @@ type pod struct {
 func podFor(t *testing.T, r release, keys keysIn, dsn, ca string) pod {
 	t.Helper()
 	cr := &v1alpha2.LlamaStackDistribution{}
-	fixture.NoError(t, yaml.UnmarshalStrict(fmt.Appendf(nil, storageCR, keys.port), cr))
+	framework.NoError(t, yaml.UnmarshalStrict(fmt.Appendf(nil, storageCR, keys.port), cr))
 	if keys.port == 0 {
 		cr.Spec.Storage.KV = &v1alpha2.KVStorageSpec{Type: new(v1alpha2.KVStoragePostgres), ConnectionString: cr.Spec.Storage.SQL.ConnectionString}
 	}
@@ -99,8 +98,8 @@ func podFor(t *testing.T, r release, keys keysIn, dsn, ca string) pod {
 		urlField = "url"
 	}
 	base, err := serverconfig.ParseBase("small", fmt.Appendf(nil, storageBase, apis, urlField))
-	fixture.NoError(t, err)
-	caBundle := fixture.ReadFile(t, ca)
+	framework.NoError(t, err)
+	caBundle := framework.ReadFile(t, ca)
 	if r.line == "0.3" { // which takes no password
 		cr.Spec.Storage.KV.Password = nil
 	}
@@ -127,7 +126,7 @@ func podFor(t *testing.T, r release, keys keysIn, dsn, ca string) pod {
 	dir := t.TempDir()
 	p.env["SQLITE_STORE_DIR"], p.env["HOME"], p.env["TMPDIR"], p.env["PATH"] = dir, dir, dir, os.Getenv("PATH")
 	p.config = filepath.Join(dir, "config.yaml")
-	fixture.WriteFile(t, p.config, string(d.Config.YAML))
+	framework.WriteFile(t, p.config, string(d.Config.YAML))
 	return p
 }
 
@@ -168,8 +167,8 @@ func environmentOf(t *testing.T, d *build.Desired) map[string]string {
 // Proves: FR-050, FR-050a, FR-051, FR-052, R24, R67, X14, X26, L-09.
 func TestStorageTakesEveryPassword(t *testing.T) {
 	t.Parallel()
-	database, keys := fixture.StartPostgres(t, fixture.Loopback), fixture.StartRedis(t, hardPasswords...)
-	open := fixture.StartRedis(t)
+	database, keys := framework.StartPostgres(t, framework.Loopback), framework.StartRedis(t, hardPasswords...)
+	open := framework.StartRedis(t)
 	for i, password := range hardPasswords {
 		name := fmt.Sprintf("user%d", i)
 		database.Account(t, name, password, name)
@@ -188,7 +187,7 @@ func TestStorageTakesEveryPassword(t *testing.T) {
 
 // tryPasswords tries every password and name, with the key-value state in one kind of database. hardest is the type of backends that takes
 // the fewest names.
-func tryPasswords(t *testing.T, r release, database *fixture.Postgres, hardest string, keys func(password string) keysIn) {
+func tryPasswords(t *testing.T, r release, database *framework.Postgres, hardest string, keys func(password string) keysIn) {
 	t.Helper()
 	var cases []map[string]any
 	var files []string
@@ -215,8 +214,8 @@ func tryPasswords(t *testing.T, r release, database *fixture.Postgres, hardest s
 func runStorage(t *testing.T, r release, cases []map[string]any) []*string {
 	t.Helper()
 	input, err := json.Marshal(cases)
-	fixture.NoError(t, err)
-	out, status, complaints := nurseryOf(t, r).run(t, input, "storage.py")
+	framework.NoError(t, err)
+	out, status, complaints := forkServerOf(t, r).run(t, input, "storage.py")
 	if status != 0 {
 		t.Fatalf("storage.py: status %d\n%s", status, complaints)
 	}
@@ -234,9 +233,9 @@ func runStorage(t *testing.T, r release, cases []map[string]any) []*string {
 func TestStateSurvivesARestart(t *testing.T) {
 	const password = `c@n:/#%41?&"' ary`
 	canaries.Add(password)
-	database, inRedis, open := fixture.StartPostgres(t, fixture.Loopback), fixture.StartRedis(t, password), fixture.StartRedis(t)
+	database, inRedis, open := framework.StartPostgres(t, framework.Loopback), framework.StartRedis(t, password), framework.StartRedis(t)
 	double, err := modelserverdouble.New(modelserverdouble.Config{Models: []string{"m1"}, Key: "none"})
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	backend := httptest.NewServer(double)
 	t.Cleanup(backend.Close)
 	for _, r := range bootedReleases(t) {
@@ -302,7 +301,7 @@ func readBack(t *testing.T, r release, p pod) {
 //
 // Proves: R28, R47, L-09, L-13.
 func TestStateOfPostgresDemoSurvivesARestart(t *testing.T) {
-	database := fixture.StartPostgres(t, fixture.Loopback)
+	database := framework.StartPostgres(t, framework.Loopback)
 	demo := story{"base-postgres-demo", filepath.Join(stories, "base-postgres-demo", "cr.yaml")}
 	for _, r := range bootedReleases(t) {
 		t.Run(r.version, func(t *testing.T) {
@@ -322,7 +321,7 @@ func TestStateOfPostgresDemoSurvivesARestart(t *testing.T) {
 				}
 				b.env[variable] = value
 			}
-			n, ofPod := nurseryOf(t, r), b.env
+			n, ofPod := forkServerOf(t, r), b.env
 			use := func(do func(server *server)) {
 				b.env = ofPod
 				server := b.boot(t, n)
@@ -367,20 +366,11 @@ func answeredWithin(t *testing.T, within time.Duration, method, address, body st
 	t.Helper()
 	impatient := &http.Client{Timeout: 5 * time.Second}
 	for deadline := time.Now().Add(within); time.Now().Before(deadline); {
-		request, err := http.NewRequestWithContext(t.Context(), method, address, strings.NewReader(body))
-		fixture.NoError(t, err)
-		request.Header.Set("Content-Type", "application/json")
-		response, err := impatient.Do(request)
-		if err != nil {
-			last = err.Error()
-			continue
-		}
-		answer, err := io.ReadAll(response.Body)
-		_ = response.Body.Close()
-		if err == nil && response.StatusCode == http.StatusOK {
+		status, answer, err := framework.Send(t.Context(), impatient, method, address, body)
+		if err == nil && status == http.StatusOK {
 			return string(answer), true
 		}
-		last = fmt.Sprintf("status %d: %s", response.StatusCode, answer)
+		last = fmt.Sprintf("status %d, %v: %s", status, err, answer)
 	}
 	return last, false
 }

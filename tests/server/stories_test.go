@@ -25,7 +25,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 const (
@@ -99,7 +99,7 @@ func TestStoriesBoot(t *testing.T) {
 		}
 	}
 	forEachRelease(t, func(t *testing.T, r release) {
-		n, boots, took, cpu := nurseryOf(t, r), 0, time.Duration(0), 0.0
+		n, boots, took, cpu := forkServerOf(t, r), 0, time.Duration(0), 0.0
 		for _, s := range all {
 			if !slices.Contains(coreStories, s.name) && alsoOn[s.name] != r.line && !r.bootsEverything() {
 				continue
@@ -138,7 +138,7 @@ func TestStoriesBoot(t *testing.T) {
 // booting is a story prepared for a release.
 type booting struct {
 	name, line string
-	asked      asked
+	asked      requested
 	// config is what would be applied; booted begins as the same.
 	config       []byte
 	base, booted map[string]any
@@ -152,7 +152,7 @@ type booting struct {
 // prepare lets the operator's own code make the configuration. It returns false where the operator refuses the story, as it should.
 func prepare(t *testing.T, r release, s story, refused rowsOf) (*booting, bool) {
 	t.Helper()
-	content := fixture.ReadFile(t, s.file)
+	content := framework.ReadFile(t, s.file)
 	made := try(t, r, s.file)
 	var said strings.Builder
 	made.Print(&said)
@@ -163,7 +163,7 @@ func prepare(t *testing.T, r release, s story, refused rowsOf) (*booting, bool) 
 	if made.Failed() {
 		return nil, false
 	}
-	asked := readAsked(t, content)
+	asked := readRequested(t, content)
 	base := baseOf(t, asked.distribution, r)
 	b := &booting{name: s.name, line: r.line, asked: asked, base: parseYAML(t, base), env: podEnvironment(t, made.Desired.Objects)}
 	b.config = base // nothing is generated: the image runs its own configuration, of which the base is the likeness
@@ -188,7 +188,7 @@ func TestStoriesAreGood(t *testing.T) {
 				continue
 			}
 			folder := filepath.Join(dir, s.name)
-			fixture.NoError(t, os.Mkdir(folder, 0o700))
+			framework.NoError(t, os.Mkdir(folder, 0o700))
 			env := strings.Builder{}
 			for _, name := range slices.Sorted(maps.Keys(b.env)) {
 				// Secrets stay with the validation's own dummies, which fit where a number must stand.
@@ -197,7 +197,7 @@ func TestStoriesAreGood(t *testing.T) {
 				}
 			}
 			for name, content := range map[string]string{"config.yaml": string(b.config), "env": env.String()} {
-				fixture.WriteFile(t, filepath.Join(folder, name), content)
+				framework.WriteFile(t, filepath.Join(folder, name), content)
 			}
 			args = append(args, filepath.Join(folder, "config.yaml"))
 		}
@@ -216,7 +216,7 @@ func TestStoriesAreGood(t *testing.T) {
 func try(t *testing.T, r release, file string) *offline.Resource {
 	t.Helper()
 	known, err := settings.Parse(nil)
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	cluster := offline.NewCluster(known)
 	cluster.Replacement.Version = r.version
 	documents, errs := manifest.Read([]string{file}, false, nil)
@@ -264,9 +264,9 @@ func valueOf(t *testing.T, v corev1.EnvVar) string {
 }
 
 // boot starts the server in a folder of its own, on loopback: the only things that differ from a pod.
-func (b *booting) boot(t *testing.T, n *nursery) *server {
+func (b *booting) boot(t *testing.T, n *forkServer) *server {
 	t.Helper()
-	dir, port := t.TempDir(), fixture.FreePort(t, fixture.Loopback)
+	dir, port := t.TempDir(), framework.FreePort(t, framework.Loopback)
 	env := map[string]string{"PATH": os.Getenv("PATH")}
 	for name, value := range b.env {
 		if rest, below := strings.CutPrefix(value, v1alpha2.DefaultMountPath); below && (rest == "" || rest[0] == '/') {
@@ -282,14 +282,14 @@ func (b *booting) boot(t *testing.T, n *nursery) *server {
 		}
 	}
 	if store := env["SQLITE_STORE_DIR"]; store != "" {
-		fixture.NoError(t, os.MkdirAll(store, 0o700))
+		framework.NoError(t, os.MkdirAll(store, 0o700))
 	}
 	serverSection, _ := b.booted["server"].(map[string]any)
 	serverSection["host"] = "127.0.0.1"
 	content, err := yaml.Marshal(b.booted)
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	file := filepath.Join(dir, "config.yaml")
-	fixture.WriteFile(t, file, content)
+	framework.WriteFile(t, file, content)
 	b.env = env
 	return n.boot(t, bootJob{Config: file, Dir: dir, Env: env, Hosts: b.backends.hosts}, port)
 }

@@ -11,7 +11,7 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/parse"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 // exported is a request by which the server exports a signal.
@@ -27,8 +27,8 @@ type exported struct {
 func TestTelemetryReachesTheExporter(t *testing.T) {
 	t.Parallel()
 	certificates := t.TempDir()
-	for name, content := range fixture.NewCA(t).ServerSecret([]string{"localhost"}) {
-		fixture.WriteFile(t, filepath.Join(certificates, name), string(content))
+	for name, content := range framework.NewCA(t).ServerSecret([]string{"localhost"}) {
+		framework.WriteFile(t, filepath.Join(certificates, name), string(content))
 	}
 	withTLS := []string{"--certificate", filepath.Join(certificates, "tls.crt"), "--key", filepath.Join(certificates, "tls.key")}
 	caBundle := "REQUESTS_CA_BUNDLE=" + filepath.Join(certificates, "ca.crt")
@@ -77,7 +77,7 @@ func exports(t *testing.T, r release, args ...string) map[string]*exported {
 	t.Helper()
 	python := serverPython(t, r)
 	// A process of its own: the environment counts when the modules are imported.
-	out := run(t, pythonEnv(python), python, append([]string{"exports.py"}, args...)...)
+	out := framework.Output(t, scriptTimeout, pythonEnv(python), python, append([]string{"exports.py"}, args...)...)
 	var requests map[string]*exported
 	if err := json.Unmarshal([]byte(out), &requests); err != nil {
 		t.Fatalf("%v: %s", err, out)

@@ -12,13 +12,13 @@ import (
 	"testing"
 
 	"github.com/llamastack/llama-stack-k8s-operator/tests/backend/modelserverdouble"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 // make posts a JSON body and returns the id of what the server made.
 func (s *authServer) make(t *testing.T, path, body string, as header) string {
 	t.Helper()
-	status, answer := s.do(t, http.MethodPost, path, "application/json", strings.NewReader(body), as)
+	status, answer := s.do(t, http.MethodPost, path, body, as)
 	var made struct{ ID string }
 	if err := json.Unmarshal(answer, &made); err != nil || status != http.StatusOK || made.ID == "" {
 		t.Fatalf("POST %s: status %d, %v: %s\n%s", path, status, err, answer, tail(s.log()))
@@ -50,16 +50,16 @@ func bootTenants(t *testing.T, r release, base, auth string, more ...string) *au
 // tenant is refused).
 func TestServerSeparatesTenants(t *testing.T) {
 	t.Parallel()
-	database := fixture.StartPostgres(t, fixture.Loopback)
+	database := framework.StartPostgres(t, framework.Loopback)
 	double, err := modelserverdouble.New(modelserverdouble.Config{Models: []string{"embedder", "chat"}, Key: "none"})
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	backend := httptest.NewServer(double)
 	t.Cleanup(backend.Close)
 	forOldestAndNewest(t, hasTenants, func(t *testing.T, r release) {
 		name, password := "tenants_of_"+strings.ReplaceAll(r.version, ".", "_"), canaries.New()
 		database.Account(t, name, password, name)
 		from := newIssuer(t)
-		base, kept := string(fixture.ReadFile(t, "testdata/tenants-base.yaml")), !lineOf(t, r).TenantsBreakPostgres
+		base, kept := string(framework.ReadFile(t, "testdata/tenants-base.yaml")), !lineOf(t, r).TenantsBreakPostgres
 		if kept {
 			base = inPostgres.Replace(base)
 		}
@@ -87,29 +87,29 @@ func TestServerSeparatesTenants(t *testing.T) {
 		} {
 			one := kept.list + "/" + kept.id
 			for _, method := range []string{http.MethodGet, http.MethodDelete} {
-				if status, answer := s.do(t, method, one, "", nil, bob); status == http.StatusOK || strings.Contains(string(answer), "handbook") {
+				if status, answer := s.do(t, method, one, "", bob); status == http.StatusOK || strings.Contains(string(answer), "handbook") {
 					t.Errorf("%s %s as another tenant: status %d: %s", method, one, status, answer)
 				}
 			}
-			if status, answer := s.do(t, http.MethodGet, one+kept.below, "", nil, bob); status == http.StatusOK {
+			if status, answer := s.do(t, http.MethodGet, one+kept.below, "", bob); status == http.StatusOK {
 				t.Errorf("%s%s as another tenant: %s", one, kept.below, answer)
 			}
 			for who, as := range map[string]header{"alice": alice, "carol": carol} {
-				if status, answer := s.do(t, http.MethodGet, one, "", nil, as); status != http.StatusOK {
+				if status, answer := s.do(t, http.MethodGet, one, "", as); status != http.StatusOK {
 					t.Errorf("%s as %s, of the tenant: status %d: %s", one, who, status, answer)
 				}
 			}
 			if kept.list == "/v1/conversations" {
 				continue
 			}
-			if _, answer := s.do(t, http.MethodGet, kept.list, "", nil, bob); strings.Contains(string(answer), kept.id) {
+			if _, answer := s.do(t, http.MethodGet, kept.list, "", bob); strings.Contains(string(answer), kept.id) {
 				t.Errorf("another tenant lists %s: %s", one, answer)
 			}
-			if _, answer := s.do(t, http.MethodGet, kept.list, "", nil, carol); !strings.Contains(string(answer), kept.id) {
+			if _, answer := s.do(t, http.MethodGet, kept.list, "", carol); !strings.Contains(string(answer), kept.id) {
 				t.Errorf("a user of the tenant with the same team does not list %s: %s", one, answer)
 			}
 		}
-		if status, answer := s.do(t, http.MethodPost, "/v1/vector_stores/"+store+"/search", "application/json", strings.NewReader(`{"query":"x"}`), bob); status == http.StatusOK {
+		if status, answer := s.do(t, http.MethodPost, "/v1/vector_stores/"+store+"/search", `{"query":"x"}`, bob); status == http.StatusOK {
 			t.Errorf("another tenant searches the vector store: %s", answer)
 		}
 		if tables := database.Query(t, fmt.Sprintf("\\c %s\nSELECT string_agg(tablename, ' ') FROM pg_tables WHERE schemaname = 'public'", name)); kept != strings.Contains(tables, "openai_conversations") {

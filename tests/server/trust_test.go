@@ -3,7 +3,6 @@
 package server
 
 import (
-	"context"
 	"crypto/tls"
 	"encoding/json"
 	"fmt"
@@ -12,7 +11,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -27,7 +25,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/parse"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/backend/modelserverdouble"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 // smallBase boots with every release, and needs nothing that is not there.
@@ -52,15 +50,15 @@ func trustedBy(t *testing.T, r release, imageRoot, bundle []byte) []string {
 	t.Helper()
 	dir, python := t.TempDir(), serverPython(t, r)
 	packages := filepath.Join(dir, "packages")
-	run(t, nil, python, "-c", "import certifi, os, shutil, sys; shutil.copytree(os.path.dirname(certifi.__file__), sys.argv[1])", filepath.Join(packages, "certifi"))
+	framework.Output(t, scriptTimeout, nil, python, "-c", "import certifi, os, shutil, sys; shutil.copytree(os.path.dirname(certifi.__file__), sys.argv[1])", filepath.Join(packages, "certifi"))
 	roots, err := os.OpenFile(filepath.Join(packages, "certifi", "cacert.pem"), os.O_APPEND|os.O_WRONLY, 0)
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	if _, err := roots.Write(append([]byte("\n"), imageRoot...)); err != nil {
 		t.Fatal(err)
 	}
-	fixture.NoError(t, roots.Close())
+	framework.NoError(t, roots.Close())
 	given, file := filepath.Join(dir, "ca-bundle.crt"), filepath.Join(dir, "ca-certificates.crt")
-	fixture.WriteFile(t, given, string(bundle))
+	framework.WriteFile(t, given, string(bundle))
 	env := []string{"PYTHONPATH=" + packages, "PATH=" + os.Getenv("PATH"), "HOME=" + dir}
 	pod := objects.Deployment(&objects.Params{CR: &v1alpha2.LlamaStackDistribution{}, CABundle: string(bundle)}).Spec.Template.Spec
 	command := slices.Clone(pod.InitContainers[0].Command)
@@ -73,7 +71,7 @@ func trustedBy(t *testing.T, r release, imageRoot, bundle []byte) []string {
 			command[i] = file
 		}
 	}
-	t.Log(strings.TrimSpace(run(t, env, command[0], command[1:]...)))
+	t.Log(framework.Output(t, scriptTimeout, env, command[0], command[1:]...))
 	for _, v := range pod.Containers[0].Env {
 		if v.Value == objects.TrustPath {
 			env = append(env, v.Name+"="+file)
@@ -82,22 +80,8 @@ func trustedBy(t *testing.T, r release, imageRoot, bundle []byte) []string {
 	return env
 }
 
-// run runs a program with exactly this environment, nil for that of the test, and returns what it prints.
-func run(t *testing.T, env []string, program string, args ...string) string {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), scriptTimeout)
-	defer cancel()
-	command := exec.CommandContext(ctx, program, args...)
-	command.Env = env
-	out, err := command.Output()
-	if err != nil {
-		t.Fatalf("%s: %v\n%s", program, err, stderrOf(err))
-	}
-	return string(out)
-}
-
 // serveTLS serves HTTP, as HTTP/2 too, with a certificate of the CA, and returns host and port.
-func serveTLS(t *testing.T, ca *fixture.CA, handler http.Handler) string {
+func serveTLS(t *testing.T, ca *framework.CA, handler http.Handler) string {
 	t.Helper()
 	server := httptest.NewUnstartedServer(handler)
 	server.TLS = &tls.Config{Certificates: []tls.Certificate{ca.Certificate(ca.ServerSecret([]string{"localhost"}))}, MinVersion: tls.VersionTLS12}
@@ -113,7 +97,7 @@ func serveTLS(t *testing.T, ca *fixture.CA, handler http.Handler) string {
 // Proves: FR-061, FR-062, FR-063, R26, R66, R40, L-23.
 func TestCABundleAddsToTheRootsOfTheImage(t *testing.T) {
 	t.Parallel()
-	private, image, unknown := fixture.NewCA(t), fixture.NewCA(t), fixture.NewCA(t)
+	private, image, unknown := framework.NewCA(t), framework.NewCA(t), framework.NewCA(t)
 	forEachRelease(t, func(t *testing.T, r release) {
 		env := trustedBy(t, r, image.PEM, private.PEM)
 		empty := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -122,11 +106,11 @@ func TestCABundleAddsToTheRootsOfTheImage(t *testing.T) {
 		})
 		want := map[string]string{"private": "trusted", "image": "trusted", "unknown": "refused"}
 		servers := []string{"clients.py"}
-		for name, ca := range map[string]*fixture.CA{"private": private, "image": image, "unknown": unknown} {
+		for name, ca := range map[string]*framework.CA{"private": private, "image": image, "unknown": unknown} {
 			servers = append(servers, name+"="+serveTLS(t, ca, empty))
 		}
 		var got map[string]map[string]string
-		fixture.NoError(t, json.Unmarshal([]byte(run(t, env, serverPython(t, r), servers...)), &got))
+		framework.NoError(t, json.Unmarshal([]byte(framework.Output(t, scriptTimeout, env, serverPython(t, r), servers...)), &got))
 		for _, library := range []string{"urllib", "httpx", "requests", "openai"} {
 			if got[library] == nil {
 				t.Errorf("%s is not installed", library)
@@ -140,18 +124,18 @@ func TestCABundleAddsToTheRootsOfTheImage(t *testing.T) {
 			}
 		}
 		t.Logf("client libraries: %d", len(got))
-		bothProvidersAnswer(t, r, env, map[string]*fixture.CA{"private": private, "image": image})
+		bothProvidersAnswer(t, r, env, map[string]*framework.CA{"private": private, "image": image})
 	})
 }
 
 // bothProvidersAnswer boots a server that encrypts, with a provider behind each CA, and chats with both.
-func bothProvidersAnswer(t *testing.T, r release, env []string, behind map[string]*fixture.CA) {
+func bothProvidersAnswer(t *testing.T, r release, env []string, behind map[string]*framework.CA) {
 	t.Helper()
 	const key = "a-key"
 	var providers []any
 	for id, ca := range behind {
 		double, err := modelserverdouble.New(modelserverdouble.Config{Models: []string{"model-of-" + id}, Key: key})
-		fixture.NoError(t, err)
+		framework.NoError(t, err)
 		// Release line 1.0 keeps a connection from its start, whose event loop is gone, and fails the first completion.
 		closing := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Connection", "close")
@@ -161,7 +145,7 @@ func bothProvidersAnswer(t *testing.T, r release, env []string, behind map[strin
 			"id": id, "provider": "vllm", "endpoint": "https://" + serveTLS(t, ca, closing), "settings": map[string]any{"api_token": key},
 		})
 	}
-	ca := fixture.NewCA(t)
+	ca := framework.NewCA(t)
 	by := &http.Client{Timeout: time.Minute, Transport: &http.Transport{DisableKeepAlives: true, TLSClientConfig: ca.Trust("localhost")}}
 	url, printed := bootWithTLS(t, r, ca, by, providers, env)
 	defer func() {
@@ -181,13 +165,13 @@ func bothProvidersAnswer(t *testing.T, r release, env []string, behind map[strin
 
 // bootWithTLS boots the small base with what the engine makes of networking.tls and the providers. Only the directory of the certificate is another
 // one than in a pod.
-func bootWithTLS(t *testing.T, r release, ca *fixture.CA, by *http.Client, providers []any, env []string) (url string, printed func() string) {
+func bootWithTLS(t *testing.T, r release, ca *framework.CA, by *http.Client, providers []any, env []string) (url string, printed func() string) {
 	t.Helper()
 	dir := t.TempDir()
 	base, err := serverconfig.ParseBase("small", []byte(smallBase))
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	inference, err := json.Marshal(providers)
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	spec := &v1alpha2.LlamaStackDistributionSpec{
 		Providers:  &v1alpha2.ProvidersSpec{Inference: &apiextensionsv1.JSON{Raw: inference}},
 		Networking: &v1alpha2.NetworkingSpec{TLS: &v1alpha2.TLSSpec{Enabled: new(true), SecretName: new("s")}},
@@ -197,10 +181,10 @@ func bootWithTLS(t *testing.T, r release, ca *fixture.CA, by *http.Client, provi
 		t.Fatal(problems.Message())
 	}
 	for name, content := range ca.ServerSecret([]string{"localhost"}) {
-		fixture.WriteFile(t, filepath.Join(dir, name), string(content))
+		framework.WriteFile(t, filepath.Join(dir, name), string(content))
 	}
 	file := filepath.Join(dir, "config.yaml")
-	fixture.WriteFile(t, file, strings.ReplaceAll(string(result.YAML), serverconfig.TLSDir, dir))
+	framework.WriteFile(t, file, strings.ReplaceAll(string(result.YAML), serverconfig.TLSDir, dir))
 	for _, v := range result.Env {
 		if v.Ref.Name == "" {
 			env = append(env, v.Name+"="+v.Value)
@@ -210,7 +194,7 @@ func bootWithTLS(t *testing.T, r release, ca *fixture.CA, by *http.Client, provi
 }
 
 // checkHandshakes proves what docs/networking.md says about the server's TLS.
-func checkHandshakes(t *testing.T, r release, ca *fixture.CA, address string) {
+func checkHandshakes(t *testing.T, r release, ca *framework.CA, address string) {
 	t.Helper()
 	accepts := func(version, suite uint16) bool {
 		trust := ca.Trust("localhost")

@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -17,7 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 const (
@@ -61,9 +60,12 @@ func findPython(r release) (string, error) {
 		}
 		ctx, cancel := context.WithTimeout(context.Background(), venvTimeout)
 		defer cancel()
-		out, err := exec.CommandContext(ctx, "./venv.sh", r.version).Output()
+		var log bytes.Buffer
+		command := exec.CommandContext(ctx, "./venv.sh", r.version)
+		command.Stderr = &log
+		out, err := command.Output()
 		if err != nil {
-			return "", fmt.Errorf("./venv.sh %s: %w\n%s", r.version, err, stderrOf(err))
+			return "", fmt.Errorf("./venv.sh %s: %w\n%s", r.version, err, &log)
 		}
 		return strings.TrimSpace(string(out)), nil
 	}))
@@ -89,7 +91,7 @@ var readScripts = sync.OnceValue(func() error {
 // serverPython returns the Python of the virtual environment that holds a release of the server.
 func serverPython(t *testing.T, r release) string {
 	t.Helper()
-	fixture.NoError(t, readScripts())
+	framework.NoError(t, readScripts())
 	python, err := findPython(r)
 	if err != nil {
 		t.Fatalf("no virtual environment with the real server (LLSD_SERVER_PYTHON_%s may name one): %v",
@@ -101,7 +103,7 @@ func serverPython(t *testing.T, r release) string {
 // runScript runs one of this folder's scripts with a release and returns its output; a script that found something is not an error.
 func runScript(t *testing.T, r release, script string, args ...string) (output []byte, found bool) {
 	t.Helper()
-	output, status, complaints := nurseryOf(t, r).run(t, nil, script, args...)
+	output, status, complaints := forkServerOf(t, r).run(t, nil, script, args...)
 	if status != 0 && (status != 1 || len(output) == 0) {
 		t.Fatalf("%s %s: status %d\n%s", script, strings.Join(args, " "), status, complaints)
 	}
@@ -121,9 +123,7 @@ func validate(t *testing.T, r release, args ...string) []verdict {
 	t.Helper()
 	out, found := runScript(t, r, "validate.py", append([]string{"--json"}, args...)...)
 	var report struct{ Verdicts []verdict }
-	if err := json.NewDecoder(bytes.NewReader(out)).Decode(&report); err != nil {
-		t.Fatalf("validate.py's answer: %v", err)
-	}
+	framework.NoError(t, json.Unmarshal(out, &report))
 	something := false
 	for _, v := range report.Verdicts {
 		something = something || len(v.Findings) > 0
@@ -132,11 +132,4 @@ func validate(t *testing.T, r release, args ...string) []verdict {
 		t.Errorf("validate.py's exit status and its findings contradict each other")
 	}
 	return report.Verdicts
-}
-
-func stderrOf(err error) []byte {
-	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
-		return exit.Stderr
-	}
-	return nil
 }

@@ -19,7 +19,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/parse"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 // triedValues are written into fields of every type.
@@ -188,7 +188,7 @@ func valuesRefusedByTheServer(t *testing.T, r release, fields []triedField) map[
 	t.Helper()
 	data, _ := distributions.Base("starter", r.line)
 	var tree map[string]any
-	fixture.NoError(t, yaml.Unmarshal(data, &tree))
+	framework.NoError(t, yaml.Unmarshal(data, &tree))
 	providers := tree["providers"].(map[string]any)
 	for i, f := range fields {
 		for j, value := range triedValues {
@@ -199,9 +199,9 @@ func valuesRefusedByTheServer(t *testing.T, r release, fields []triedField) map[
 		}
 	}
 	content, err := json.Marshal(tree)
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	file := filepath.Join(t.TempDir(), "config.yaml")
-	fixture.WriteFile(t, file, content)
+	framework.WriteFile(t, file, content)
 	refused := map[string]bool{}
 	for _, f := range validate(t, r, "--libyaml", file)[0].Findings {
 		_, rest, ok := strings.Cut(f.Path, "[try-")

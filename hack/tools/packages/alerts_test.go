@@ -17,14 +17,13 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/config/prometheus"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/metrics"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
-// foreign are the metrics of controller-runtime that alerts use.
+// foreign are the metrics of controller-runtime and the Go runtime that alerts use.
 var foreign = []string{"controller_runtime_reconcile_errors_total", "workqueue_queue_duration_seconds_bucket", "go_gc_heap_live_bytes", "go_gc_gomemlimit_bytes"}
 
-// alertCases are, for each alert, two hours of a cluster in which it fires, and of one in which it does not although it
-// almost does, in Prometheus' notation of series with one sample a minute.
+// alertCases has two series per alert, with one sample per minute for two hours: one fires, the other almost.
 var alertCases = map[string]struct{ fires, silent string }{
 	"LlamaStackOperatorAbsent": {"up 1+0x120", "llamastack_rollouts_total 0+0x110 _x10"},
 	"LlamaStackDistributionFailed": {
@@ -33,7 +32,7 @@ var alertCases = map[string]struct{ fires, silent string }{
 	},
 	"LlamaStackDistributionNotReady": {
 		`llamastack_distributions{phase="Initializing",release_line="0.7"} 2+0x120`,
-		`llamastack_distributions{phase="Pending",release_line="0.7"} 2+0x120`, // somebody pauses it, or it waits for what its problem names
+		`llamastack_distributions{phase="Pending",release_line="0.7"} 2+0x120`, // paused, or waiting for a dependency
 	},
 	"LlamaStackDistributionProblem": {
 		`llamastack_distribution_problems{reason="SecretNotFound",severity="Error"} 1+0x120`,
@@ -53,7 +52,7 @@ var alertCases = map[string]struct{ fires, silent string }{
 	"LlamaStackOperatorMemoryTight": {
 		"go_gc_heap_live_bytes{job=\"op\",instance=\"a\"} 100e6+0x120\n  go_gc_gomemlimit_bytes{job=\"op\",instance=\"a\"} 134217728+0x120\n  " +
 			"llamastack_rollouts_total{job=\"op\",instance=\"a\",cause=\"Spec\"} 0+0x120",
-		// The other program's memory is not the operator's trouble.
+		// The memory of another program must not fire the alert.
 		"go_gc_heap_live_bytes{job=\"op\",instance=\"a\"} 60e6+0x120\n  go_gc_gomemlimit_bytes{job=\"op\",instance=\"a\"} 134217728+0x120\n  " +
 			"llamastack_rollouts_total{job=\"op\",instance=\"a\",cause=\"Spec\"} 0+0x120\n  " +
 			"go_gc_heap_live_bytes{job=\"other\",instance=\"a\"} 130e6+0x120\n  go_gc_gomemlimit_bytes{job=\"other\",instance=\"a\"} 134217728+0x120",
@@ -82,7 +81,7 @@ var alertCases = map[string]struct{ fires, silent string }{
 	},
 }
 
-// Each alert fires when it should, by Prometheus' own engine, stays silent otherwise, and uses metrics that exist.
+// Prometheus' own engine evaluates the alerts.
 //
 // Proves: L-33.
 func TestAlertsFireWhenTheyShould(t *testing.T) {
@@ -111,7 +110,7 @@ func TestAlertsFireWhenTheyShould(t *testing.T) {
 	}
 }
 
-// The chart has the alerts as they are, with what Prometheus replaces in them.
+// The chart's alerts equal the manifest's, including Prometheus' templates.
 //
 // Proves: L-33.
 func TestChartHasTheAlerts(t *testing.T) {
@@ -121,27 +120,27 @@ func TestChartHasTheAlerts(t *testing.T) {
 	}
 	var want map[string]any
 	text := strings.ReplaceAll(string(prometheus.Rules()), "llama-stack-k8s-operator-system", got.GetNamespace())
-	fixture.NoError(t, yaml.Unmarshal([]byte(text), &want))
+	framework.NoError(t, yaml.Unmarshal([]byte(text), &want))
 	if diff := cmp.Diff(want["spec"], got.Object["spec"]); diff != "" {
 		t.Errorf("the rules (-config/prometheus +chart):\n%s", diff)
 	}
 }
 
-// firing reports whether an alert fires at the end of two hours with these series.
+// firing reports whether the alert fires at the end of two hours with the series.
 func firing(t *testing.T, a *prometheus.Alert, series string) bool {
 	t.Helper()
 	wait, err := model.ParseDuration(a.For)
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	store := promqltest.LoadedStorage(t, "load 1m\n  "+series+"\n")
 	t.Cleanup(func() { _ = store.Close() })
 	engine := promqltest.NewTestEngine(t, false, 0, promqltest.DefaultMaxSamplesPerQuery)
 	end := time.Unix(0, 0).Add(2 * time.Hour)
 	for at := end.Add(-time.Duration(wait)); !at.After(end); at = at.Add(time.Minute) {
 		query, err := engine.NewInstantQuery(t.Context(), store, nil, a.Expression, at)
-		fixture.NoError(t, err)
+		framework.NoError(t, err)
 		result := query.Exec(t.Context())
 		vector, err := result.Vector()
-		fixture.NoError(t, err)
+		framework.NoError(t, err)
 		if len(vector) == 0 {
 			return false
 		}
@@ -159,10 +158,10 @@ func TestAlertsUseMetricsThatExist(t *testing.T) {
 		}
 	}
 	alerts, err := prometheus.Alerts()
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	for i := range alerts {
 		parsed, err := parser.ParseExpr(alerts[i].Expression)
-		fixture.NoError(t, err)
+		framework.NoError(t, err)
 		for _, selectors := range parser.ExtractSelectors(parsed) {
 			for _, m := range selectors {
 				if m.Name == model.MetricNameLabel && !slices.Contains(known, m.Value) {

@@ -11,21 +11,20 @@ import (
 	"github.com/operator-framework/api/pkg/validation"
 	validator "github.com/operator-framework/api/pkg/validation/interfaces"
 
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
-// advice is what the library of OLM advises, and why the bundle does not follow it.
+// advice maps warnings of the OLM library to the reason why the bundle ignores them.
 var advice = map[string]string{
 	"Kind=LlamaStackDistribution: provided API should have an example annotation": "v1alpha1 is deprecated: an example would invite to it",
 	"APIs which were deprecated and removed in v1.25":                             "it compares groups and resources, and the versions in use are v1 and v2",
 	"CSV contains permissions to create CRD":                                      "the permission is to patch the operator's own CRD",
 }
 
-// The library of the Operator Lifecycle Manager reads the bundle, and finds nothing wrong with it. The check of
-// architectures is not among these: it pulls the images with Docker.
+// The OLM library accepts the bundle. The check of architectures is left out, because it pulls images with Docker.
 func TestBundlePassesTheChecksOfOLM(t *testing.T) {
-	bundle, err := manifests.GetBundleFromDir(filepath.Join(fixture.Root(), "bundle"))
-	fixture.NoError(t, err)
+	bundle, err := manifests.GetBundleFromDir(filepath.Join(framework.Root(), "bundle"))
+	framework.NoError(t, err)
 	if bundle.CSV == nil || len(bundle.V1CRDs) != 1 || len(bundle.Objects) < 9 {
 		t.Fatalf("the bundle has %d objects, %d CRDs", len(bundle.Objects), len(bundle.V1CRDs))
 	}

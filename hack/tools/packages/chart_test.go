@@ -26,15 +26,14 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 const operatorNamespace = "llama-stack-k8s-operator-system"
 
 type values = map[string]any
 
-// Helm installs the objects of the manifest, except for the namespace, which "helm install --create-namespace" makes,
-// and for the annotation that keeps the CRD when the chart is uninstalled.
+// Exceptions are the namespace, which "helm install --create-namespace" creates, and the CRD's keep annotation.
 func TestChartInstallsWhatTheManifestInstalls(t *testing.T) {
 	want := documents(t, readFile(t, "dist", "install.yaml"))
 	delete(want, "Namespace/"+operatorNamespace)
@@ -98,10 +97,10 @@ func TestSchemaRejectsWrongValues(t *testing.T) {
 	}
 }
 
-// A misspelled value must not be ignored, on no level.
+// A misspelled value is an error at every level.
 func TestSchemaIsClosed(t *testing.T) {
 	var root map[string]any
-	fixture.NoError(t, json.Unmarshal(readFile(t, "charts", "llama-stack-k8s-operator", "values.schema.json"), &root))
+	framework.NoError(t, json.Unmarshal(readFile(t, "charts", "llama-stack-k8s-operator", "values.schema.json"), &root))
 	closed := 0
 	var walk func(path string, s map[string]any)
 	walk = func(path string, s map[string]any) {
@@ -163,7 +162,7 @@ func TestChartTakesEveryValueOver(t *testing.T) {
 		}
 	}
 	data, _, err := unstructured.NestedStringMap(got["ConfigMap/"+settings.ConfigMapName].Object, "data")
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	parsed, err := settings.Parse(data)
 	if err != nil {
 		t.Errorf("the operator does not read the settings: %v", err)
@@ -171,7 +170,7 @@ func TestChartTakesEveryValueOver(t *testing.T) {
 	_ = parsed
 }
 
-// Proves: L-27 (for each maker of the certificate, the operator and the objects agree on who makes it).
+// Proves: L-27 (the operator's flags match the certificates' maker).
 func TestChartCertificates(t *testing.T) {
 	const pem = "-----BEGIN CERTIFICATE-----\nMAo=\n-----END CERTIFICATE-----\n"
 	for maker, want := range map[string]string{
@@ -207,7 +206,7 @@ func TestChartCertificates(t *testing.T) {
 	}
 }
 
-// Proves: L-34 (with Roles only, the chart has nothing outside of namespaces, and its Roles are those of the overlay).
+// Proves: L-34 (the namespaced chart has only namespaced objects, with the Roles of the overlay).
 func TestNamespacedChartHasNothingInTheCluster(t *testing.T) {
 	got := render(t, values{
 		"namespaced": values{"enabled": true, "watch": []any{"team-a", "team-b"}},
@@ -221,9 +220,7 @@ func TestNamespacedChartHasNothingInTheCluster(t *testing.T) {
 		namespaces[o.GetNamespace()]++
 	}
 	var want unstructured.Unstructured
-	if err := yaml.Unmarshal(readFile(t, "config", "overlays", "namespaced", "watched", "role.yaml"), &want.Object); err != nil {
-		t.Fatal(err)
-	}
+	framework.NoError(t, yaml.Unmarshal(readFile(t, "config", "overlays", "namespaced", "watched", "role.yaml"), &want.Object))
 	for _, namespace := range []string{"team-a", "team-b"} {
 		role := got["Role/"+want.GetName()+"@"+namespace]
 		if role == nil {
@@ -250,19 +247,18 @@ func TestNamespacedChartHasNothingInTheCluster(t *testing.T) {
 	}
 }
 
-// Each custom resource belongs to exactly one of the Deployments, whatever its label says, and only the first serves
-// webhooks.
+// Each custom resource belongs to one Deployment, whatever its label is. Only the first Deployment serves webhooks.
 //
 // Proves: R56, R71.
 func TestShardsOfTheChartDivideTheCustomResources(t *testing.T) {
 	without := render(t, values{})
-	// The values are those of the command on docs/sharding.md.
+	// The values are those of the command in docs/sharding.md.
 	command := regexp.MustCompile(`helm upgrade \S+ charts/llama-stack-k8s-operator[^']*--set '([^']*)'`).FindSubmatch(readFile(t, "docs", "sharding.md"))
 	if command == nil {
 		t.Fatal("the page has no command")
 	}
 	two, err := strvals.Parse(string(command[1]))
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	two["serviceMonitor"] = values{"enabled": true}
 	all := render(t, two)
 	var selectors []labels.Selector
@@ -316,23 +312,22 @@ func TestShardsOfTheChartDivideTheCustomResources(t *testing.T) {
 			t.Errorf("shards change %s:\n%.2000s", key, diff)
 		}
 	}
-	// What is added for two shards: two Deployments, two budgets, the Service and the NetworkPolicy of the metrics; and
-	// the ServiceMonitor.
+	// Added are two Deployments and PodDisruptionBudgets, the metrics' Service and NetworkPolicy, and the ServiceMonitor.
 	if added := len(all) - len(without); added != 7 {
 		t.Errorf("%d objects are added", added)
 	}
 }
 
-func chartDir() string { return filepath.Join(fixture.Root(), "charts", "llama-stack-k8s-operator") }
+func chartDir() string { return filepath.Join(framework.Root(), "charts", "llama-stack-k8s-operator") }
 
 func loadChart(t *testing.T) *chart.Chart {
 	t.Helper()
 	c, err := loader.Load(chartDir())
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	return c
 }
 
-// rendered is what Helm makes of the chart, with its schema checked.
+// rendered returns the files that Helm renders, after validating the values.
 func rendered(t *testing.T, v values) (map[string]string, error) {
 	t.Helper()
 	c := loadChart(t)
@@ -344,11 +339,10 @@ func rendered(t *testing.T, v values) (map[string]string, error) {
 	return engine.Render(c, all)
 }
 
-// render returns the objects of the chart, as documents does.
 func render(t *testing.T, v values) map[string]*unstructured.Unstructured {
 	t.Helper()
 	files, err := rendered(t, v)
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	objects := map[string]*unstructured.Unstructured{}
 	for name, text := range files {
 		if strings.HasSuffix(name, ".yaml") {
@@ -363,7 +357,7 @@ func render(t *testing.T, v values) map[string]*unstructured.Unstructured {
 	return objects
 }
 
-// documents returns the objects of a manifest by kind and name, with "@namespace" where that is not the operator's.
+// documents returns the objects of a manifest by kind and name, with "@namespace" if it is not the operator's.
 func documents(t *testing.T, manifest []byte) map[string]*unstructured.Unstructured {
 	t.Helper()
 	objects := map[string]*unstructured.Unstructured{}
@@ -389,11 +383,11 @@ func convert(t *testing.T, o *unstructured.Unstructured, into any) {
 	if o == nil {
 		t.Fatalf("there is no %T", into)
 	}
-	fixture.NoError(t, runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(o.Object, into, true))
+	framework.NoError(t, runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(o.Object, into, true))
 }
 
 func readFile(t *testing.T, path ...string) []byte {
 	t.Helper()
-	text := fixture.ReadFile(t, filepath.Join(append([]string{fixture.Root()}, path...)...))
+	text := framework.ReadFile(t, filepath.Join(append([]string{framework.Root()}, path...)...))
 	return text
 }

@@ -17,11 +17,10 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/config/dashboards"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/metrics"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
-// scraped are metrics as real processes served them, and the labels that Prometheus adds to what it reads from them:
-// those of the ServiceMonitor and of the PodMonitor in config/prometheus.
+// scraped maps recorded metrics to the labels that the monitors in config/prometheus add.
 var scraped = map[string]string{
 	"operator.prom": `job="llama-stack-k8s-operator-controller-manager-metrics-service",namespace="llama-stack-k8s-operator-system",pod="operator-1"`,
 	"server.prom":   `job="servers",namespace="ai",pod="my-stack-1",app_kubernetes_io_instance="my-stack"`,
@@ -33,8 +32,7 @@ var (
 	choices   = regexp.MustCompile(`^label_values\((.*), (\w+)\)$`)
 )
 
-// Every query of every dashboard has a result, by Prometheus' own engine, with what a real operator and a real server
-// serve. Counters grow there, so that quantiles of them exist.
+// Each query returns data from the recorded metrics in Prometheus' own engine. Counters grow, so quantiles exist.
 //
 // Proves: L-33.
 func TestDashboardsShowWhatIsServed(t *testing.T) {
@@ -101,8 +99,7 @@ func TestDashboardsShowWhatIsServed(t *testing.T) {
 	}
 }
 
-// Quantiles are shown only of histograms that have buckets for usual values: those of servers begin at 5 seconds, and
-// of what takes milliseconds, every quantile up to there would be shown as a part of 5 seconds.
+// Some server histograms have no bucket below 5 seconds, so quantiles of faster calls would be wrong.
 //
 // Proves: L-33.
 func TestDashboardsShowQuantilesOfFineHistograms(t *testing.T) {
@@ -117,7 +114,7 @@ func TestDashboardsShowQuantilesOfFineHistograms(t *testing.T) {
 		}
 	}
 	all, err := dashboards.All()
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	found := 0
 	for i := range all {
 		for _, p := range all[i].Panels {
@@ -145,7 +142,6 @@ func isCounter(name string) bool {
 	return slices.ContainsFunc([]string{"_total", "_bucket", "_count", "_sum"}, func(suffix string) bool { return strings.HasSuffix(name, suffix) })
 }
 
-// What the recording says about the operator is what it serves now.
 func TestRecordedMetricsOfTheOperatorExist(t *testing.T) {
 	text := string(readFile(t, "hack", "tools", "packages", "testdata", "operator.prom"))
 	for _, d := range metrics.Definitions(catalog.Lines()) {
@@ -155,10 +151,10 @@ func TestRecordedMetricsOfTheOperatorExist(t *testing.T) {
 	}
 }
 
-// The chart has the dashboards as they are, with what Grafana replaces in them.
+// The chart's dashboards equal the files, including Grafana's templates.
 func TestChartHasTheDashboards(t *testing.T) {
 	all, err := dashboards.All()
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	rendered := render(t, values{"dashboards": values{"enabled": true, "labels": values{"mine": "yes"}}})
 	for i := range all {
 		cm := rendered["ConfigMap/llama-stack-dashboard-"+strings.TrimSuffix(all[i].File, ".json")]

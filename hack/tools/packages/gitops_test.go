@@ -25,12 +25,12 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 var now = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
-// verdicts are what the tools make of a resource.
+// verdicts are the health states that the tools compute for a resource.
 type verdicts struct {
 	flux status.Status
 	argo string
@@ -43,8 +43,7 @@ var (
 	leaving     = verdicts{status.TerminatingStatus, "Progressing"}
 )
 
-// Proves: R18, R50 (the tools' own libraries see what the operator reports, for every reason that a reconcile can
-// have).
+// Proves: R18, R50 (the libraries of Flux and Argo CD show the correct health for each reason).
 func TestEveryProblemIsSeenByGitOps(t *testing.T) {
 	check := argoHealth(t)
 	rows := 0
@@ -91,7 +90,7 @@ func TestEveryStateIsSeenByGitOps(t *testing.T) {
 		cr.Status = operator.Compute(f)
 		expect(t, check, name, cr, c.want)
 	}
-	// kstatus takes an object without a status for complete, as docs/gitops.md says.
+	// kstatus reports an object without a status as current, as docs/gitops.md says.
 	expect(t, check, "no status", resource(), verdicts{status.CurrentStatus, "Progressing"})
 	cr := resource()
 	cr.Status = operator.Compute(applied(t, cr))
@@ -102,7 +101,7 @@ func TestEveryStateIsSeenByGitOps(t *testing.T) {
 func expect(t *testing.T, check func(map[string]any) (string, string), name string, cr *v1alpha2.LlamaStackDistribution, want verdicts) {
 	t.Helper()
 	o, err := runtime.DefaultUnstructuredConverter.ToUnstructured(cr)
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	result, err := status.Compute(&unstructured.Unstructured{Object: o})
 	if err != nil {
 		t.Fatalf("%s: %v", name, err)
@@ -117,7 +116,7 @@ func expect(t *testing.T, check func(map[string]any) (string, string), name stri
 	}
 }
 
-// resource is a resource with one provider, of which nothing was reported yet.
+// resource returns a resource with one provider and no status.
 func resource() *v1alpha2.LlamaStackDistribution {
 	cr := &v1alpha2.LlamaStackDistribution{TypeMeta: metav1.TypeMeta{APIVersion: v1alpha2.GroupVersion.String(), Kind: v1alpha2.Kind}}
 	cr.Name, cr.Namespace, cr.UID, cr.Generation = "my-stack", "ai", "u1", 1
@@ -126,11 +125,11 @@ func resource() *v1alpha2.LlamaStackDistribution {
 	return cr
 }
 
-// applied are the facts of a reconcile that has applied the spec, of a server that runs.
+// applied returns the facts of a reconcile that applied the spec, with a running server.
 func applied(t *testing.T, cr *v1alpha2.LlamaStackDistribution) *operator.Facts {
 	t.Helper()
 	s, err := settings.Parse(nil)
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	d, p := s.ResolveWithHints(&cr.Spec.Distribution, build.Hints(build.NewInputs(cr), ""))
 	if p != nil {
 		t.Fatal(p)
@@ -150,7 +149,7 @@ func scaledToZero(f *operator.Facts) {
 	f.Deployment = deployment(0, 0)
 }
 
-// deployment is a Deployment with so many up-to-date pods, and so many available ones.
+// deployment returns a Deployment with the given numbers of up-to-date and available pods.
 func deployment(replicas, available int32) *appsv1.Deployment {
 	d := &appsv1.Deployment{}
 	d.Generation = 3
@@ -168,14 +167,13 @@ func deployment(replicas, available int32) *appsv1.Deployment {
 	return d
 }
 
-// argoHealth returns the health check of docs/gitops.md, run as Argo CD does: a Lua program without libraries that
-// reach outside, with the object in the global obj.
+// argoHealth returns the Lua health check of docs/gitops.md, run as in Argo CD: without I/O libraries.
 func argoHealth(t *testing.T) func(map[string]any) (health, message string) {
 	t.Helper()
 	var argocd corev1.ConfigMap
 	for block := range strings.SplitSeq(string(readFile(t, "docs", "gitops.md")), "```yaml\n") {
 		if text, _, _ := strings.Cut(block, "```"); strings.Contains(text, "name: argocd-cm") {
-			fixture.NoError(t, yaml.UnmarshalStrict([]byte(text), &argocd))
+			framework.NoError(t, yaml.UnmarshalStrict([]byte(text), &argocd))
 		}
 	}
 	program := argocd.Data["resource.customizations.health.llamastack.io_LlamaStackDistribution"]
@@ -188,7 +186,7 @@ func argoHealth(t *testing.T) func(map[string]any) (health, message string) {
 		l.Push(l.NewFunction(lua.OpenBase))
 		l.Call(0, 0)
 		l.SetGlobal("obj", toLua(l, o))
-		fixture.NoError(t, l.DoString(program))
+		framework.NoError(t, l.DoString(program))
 		result, ok := l.Get(-1).(*lua.LTable)
 		if !ok {
 			t.Fatalf("the health check returns %v", l.Get(-1))
@@ -223,7 +221,7 @@ func toLua(l *lua.LState, value any) lua.LValue {
 	return lua.LNil
 }
 
-// Users copy the examples: they name this release, a chart that exists, and values that it takes.
+// Users copy the examples, so they must name this release, an existing chart and valid values.
 func TestGitOpsExamplesInstallThisRelease(t *testing.T) {
 	release := "v" + strings.TrimSpace(string(readFile(t, "VERSION")))
 	for block := range strings.SplitSeq(string(readFile(t, "docs", "gitops.md")), "```yaml\n") {

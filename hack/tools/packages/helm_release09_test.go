@@ -11,11 +11,11 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 const (
-	// resource09 is read as v1alpha1, because nobody converts in a cluster without nodes.
+	// resource09 is read as v1alpha1, because the conversion webhook does not run in a cluster without nodes.
 	resource09 = "llamastackdistributions.v1alpha1.llamastack.io"
 	server09   = `
 apiVersion: llamastack.io/v1alpha1
@@ -25,13 +25,13 @@ spec: {server: {distribution: {name: starter}}}
 `
 )
 
-// Helm takes over what release 0.9's manifest installed and leaves none of that release's fields behind, while the CRD
-// and the servers stay the same objects; then it upgrades and uninstalls as any release of the chart.
+// Helm adopts the objects of release 0.9's manifest and removes that release's fields. The CRD, the Deployment and the
+// custom resources keep their UIDs, and an uninstall keeps the custom resources.
 //
-// Proves: R48, L-25, L-28 (an upgrade from release 0.9 by Helm alone).
+// Proves: R48, L-25, L-28.
 func TestHelmUpgradesRelease09(t *testing.T) {
-	cluster, err := fixture.Up(fixture.ControlPlane, "helm-release09")
-	fixture.NoError(t, err)
+	cluster, err := framework.StartCluster(framework.ControlPlane, "helm-release09")
+	framework.NoError(t, err)
 	t.Cleanup(func() {
 		if err := cluster.Remove(); err != nil {
 			t.Error(err)
@@ -62,10 +62,10 @@ func TestHelmUpgradesRelease09(t *testing.T) {
 // installRelease09 creates the objects of release 0.9 and a custom resource.
 func (h *helm) installRelease09() {
 	h.t.Helper()
-	raw, err := os.ReadFile(filepath.Join(fixture.Root(), "config", "crd", "bases", "llamastack.io_llamastackdistributions.yaml"))
-	fixture.NoError(h.t, err)
+	raw, err := os.ReadFile(filepath.Join(framework.Root(), "config", "crd", "bases", "llamastack.io_llamastackdistributions.yaml"))
+	framework.NoError(h.t, err)
 	definition := &unstructured.Unstructured{}
-	fixture.NoError(h.t, yaml.Unmarshal(raw, &definition.Object))
+	framework.NoError(h.t, yaml.Unmarshal(raw, &definition.Object))
 	versions, _, _ := unstructured.NestedSlice(definition.Object, "spec", "versions")
 	first := versions[0].(map[string]any)
 	if first["name"] != "v1alpha1" {
@@ -75,7 +75,7 @@ func (h *helm) installRelease09() {
 	_ = unstructured.SetNestedSlice(definition.Object, []any{first}, "spec", "versions")
 	unstructured.RemoveNestedField(definition.Object, "spec", "conversion")
 	text, err := definition.MarshalJSON()
-	fixture.NoError(h.t, err)
+	framework.NoError(h.t, err)
 	h.applyText(string(text))
 	h.kubectl("apply", "-f", filepath.Join("testdata", "release-0.9.yaml"))
 	h.kubectl("wait", "--for=condition=Established", "--timeout=60s", crd)
@@ -89,8 +89,7 @@ func (h *helm) applyText(text string) {
 	}
 }
 
-// isAsInstalledAfresh compares the pod template, the roles and the Service with those of the chart: what release 0.9
-// had in addition would still be there.
+// isAsInstalledAfresh checks that the Deployment, the roles and the Service have no fields of release 0.9.
 func (h *helm) isAsInstalledAfresh() {
 	h.t.Helper()
 	for _, c := range []struct{ object, path, want string }{

@@ -15,14 +15,14 @@ import (
 	"helm.sh/helm/v3/pkg/chart"
 	"helm.sh/helm/v3/pkg/cli"
 
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 const (
 	crd         = "crd/llamastackdistributions.llamastack.io"
 	deployed    = "deployment/llama-stack-k8s-operator-controller-manager"
 	releaseName = "llama"
-	// Without nodes nobody serves the webhooks, so the API server waits for validation until it times out.
+	// Without nodes the webhook does not run, so the API server waits for validation until it times out.
 	server = `
 apiVersion: llamastack.io/v1alpha2
 kind: LlamaStackDistribution
@@ -31,33 +31,33 @@ spec: {distribution: {name: starter}}
 `
 )
 
-// helm is a cluster and Helm in one of its namespaces.
+// helm is Helm in one namespace of a cluster.
 type helm struct {
 	t       *testing.T
-	cluster *fixture.Cluster
+	cluster *framework.Cluster
 	config  *action.Configuration
 }
 
-// Helm takes over what the manifest installed, upgrades the CRD without the CA bundle that the operator injected, and
-// leaves the CRD and the servers when it uninstalls; then it installs again.
+// Helm adopts the objects of the manifest, upgrades the CRD without removing the injected CA bundle, keeps the CRD and
+// the servers on uninstall, and installs again.
 //
-// Proves: L-25, L-27 (what runs and the CA bundle outlive every step).
+// Proves: L-25, L-27.
 func TestHelmInstallsUpgradesAndUninstalls(t *testing.T) {
-	cluster, err := fixture.Up(fixture.ControlPlane, "helm")
-	fixture.NoError(t, err)
+	cluster, err := framework.StartCluster(framework.ControlPlane, "helm")
+	framework.NoError(t, err)
 	t.Cleanup(func() {
 		if err := cluster.Remove(); err != nil {
 			t.Error(err)
 		}
 	})
 	h := newHelm(t, cluster, operatorNamespace)
-	h.kubectl("apply", "-f", filepath.Join(fixture.Root(), "dist", "install.yaml"))
+	h.kubectl("apply", "-f", filepath.Join(framework.Root(), "dist", "install.yaml"))
 	h.kubectl("wait", "--for=condition=Established", "--timeout=60s", crd)
 	if _, err := cluster.KubectlInput(t.Context(), server, "apply", "-f", "-"); err != nil {
 		t.Fatal(err)
 	}
 	uids := h.uids()
-	bundle := base64.StdEncoding.EncodeToString([]byte(fixture.NewCACertificate(t)))
+	bundle := base64.StdEncoding.EncodeToString([]byte(framework.NewCACertificate(t)))
 	h.kubectl("patch", crd, "--type=merge", "--field-manager=injector", "-p", `{"spec":{"conversion":{"webhook":{"clientConfig":{"caBundle":"`+bundle+`"}}}}}`)
 
 	h.install(loadChart(t), values{}, true)
@@ -92,7 +92,7 @@ func TestHelmInstallsUpgradesAndUninstalls(t *testing.T) {
 	if left := h.kubectl("get", kinds, "-o", "name"); strings.Contains(left, "llama") {
 		t.Errorf("left is\n%s", left)
 	}
-	fixture.Eventually(t, time.Minute, "nothing of the operator is left in its namespace", func() error { // its pods go a moment later
+	framework.Eventually(t, time.Minute, "nothing of the operator is left in its namespace", func() error { // its pods are deleted a moment later
 		left, err := cluster.KubectlRun(t.Context(), "get", "all,configmaps,secrets,roles,rolebindings,networkpolicies,pdb", "-n", operatorNamespace, "-o", "name")
 		if err == nil && strings.Contains(left, "llama-stack") {
 			err = errors.New(left)
@@ -106,7 +106,7 @@ func TestHelmInstallsUpgradesAndUninstalls(t *testing.T) {
 	h.namespaced()
 }
 
-// namespaced installs the chart with Roles only, beside the CRD that is there.
+// namespaced installs the chart with Roles only, and uses the existing CRD.
 func (h *helm) namespaced() {
 	h.t.Helper()
 	for _, namespace := range []string{"team-operator", "team-a"} {
@@ -126,13 +126,13 @@ func (h *helm) namespaced() {
 	team.uninstall()
 }
 
-func newHelm(t *testing.T, cluster *fixture.Cluster, namespace string) *helm {
+func newHelm(t *testing.T, cluster *framework.Cluster, namespace string) *helm {
 	t.Helper()
 	settings := cli.New()
 	settings.KubeConfig = cluster.Kubeconfig
 	settings.SetNamespace(namespace)
 	h := &helm{t: t, cluster: cluster, config: &action.Configuration{}}
-	fixture.NoError(t, h.config.Init(settings.RESTClientGetter(), namespace, "secret", t.Logf))
+	framework.NoError(t, h.config.Init(settings.RESTClientGetter(), namespace, "secret", t.Logf))
 	return h
 }
 
@@ -143,8 +143,7 @@ func (h *helm) install(c *chart.Chart, v values, takeOwnership bool) {
 	h.runInstall(install, c, v)
 }
 
-// takeOver installs over objects that somebody else installed, and replaces them whole: helm install --take-ownership
-// --force.
+// takeOver adopts and replaces existing objects: helm install --take-ownership --force.
 func (h *helm) takeOver(c *chart.Chart) {
 	h.t.Helper()
 	install := action.NewInstall(h.config)
@@ -178,11 +177,11 @@ func (h *helm) uninstall() {
 func (h *helm) kubectl(args ...string) string {
 	h.t.Helper()
 	out, err := h.cluster.KubectlRun(h.t.Context(), args...)
-	fixture.NoError(h.t, err)
+	framework.NoError(h.t, err)
 	return out
 }
 
-// uids are those of the CRD and of the server.
+// uids returns the UIDs of the CRD and of the server.
 func (h *helm) uids() string {
 	h.t.Helper()
 	return h.kubectl("get", crd, "-o", "jsonpath={.metadata.uid}") + " " + h.kubectl("get", "llsd", "kept", "-n", "default", "-o", "jsonpath={.metadata.uid}")

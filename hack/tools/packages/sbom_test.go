@@ -14,19 +14,19 @@ import (
 	"github.com/spdx/tools-golang/spdxlib"
 
 	"github.com/llamastack/llama-stack-k8s-operator/hack/release/sbom"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
-// The library of the SPDX project reads the document, and finds in it what the program was built from.
+// The SPDX library reads the document and finds the modules of the program.
 func TestSBOMIsValidSPDX(t *testing.T) {
 	program := filepath.Join(t.TempDir(), "program")
-	if text, err := exec.Command("go", "build", "-C", fixture.Root(), "-o", program, "./hack/release").CombinedOutput(); err != nil {
+	if text, err := exec.Command("go", "build", "-C", framework.Root(), "-o", program, "./hack/release").CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, text)
 	}
 	text, err := sbom.Of{Program: program, Artifact: "a_1.0.0.tar.gz", Version: "1.0.0", Namespace: "https://example.com/v1.0.0", Created: now}.JSON()
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	document, err := spdx.Read(bytes.NewReader(text))
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	if err := spdxlib.ValidateDocument(document); err != nil {
 		t.Error(err)
 	}

@@ -37,7 +37,7 @@ func logger(t *testing.T, out *bytes.Buffer, args ...string) logr.Logger {
 	return o.Logger(out)
 }
 
-// Proves: R7 (the bodies of Secrets that client-go logs at level 8 and above; the first case shows that the test sees them).
+// Proves: R7 (client-go logs bodies of Secrets from level 8 on; the first case shows that the test detects them).
 func TestNoAcceptedLevelLogsBodies(t *testing.T) {
 	for level, args := range map[string][]string{
 		"without a limit": nil,
@@ -97,7 +97,7 @@ func writeSecret(ctx context.Context, t *testing.T) {
 	}
 }
 
-// Proves: R7 (a lowered level is reported, and others are not).
+// Proves: R7.
 func TestLoweredLevelIsReported(t *testing.T) {
 	for level, lowered := range map[string]bool{"info": false, "debug": false, "error": false, "7": false, "8": true, "200": true} {
 		var out bytes.Buffer

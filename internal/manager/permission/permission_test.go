@@ -17,8 +17,7 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// reviewsDouble answers reviews as an API server does. The token "good" is of a user who may get /metrics, "other" of
-// one who may not; "broken" fails.
+// reviewsDouble is a fake API server: token "good" may get /metrics, "other" may not, and "broken" fails.
 func reviewsDouble(t *testing.T, asked *atomic.Int32) *Reviewer {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -59,14 +58,13 @@ func reviewsDouble(t *testing.T, asked *atomic.Int32) *Reviewer {
 	return r
 }
 
-// Proves: R63, R71 (the metrics go to those whom the API server knows and lets; decisions are remembered, failures are
-// not, and no token is in a log).
+// Proves: R63, R71 (decisions are cached, failures are not, and no token is logged).
 func TestOnlyThoseWhoMayAreServed(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		method, authorization string
 		status                int
-		// asked is how many questions two requests take.
+		// asked is the number of reviews for two requests.
 		asked int32
 	}{
 		"nothing":            {"GET", "", 401, 0},

@@ -17,7 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 )
 
-// Proves: R56, L-34 (a selector that cannot be used ends the start with the flag, the value and what to write).
+// Proves: R56, L-34.
 func TestParseReportsWhatIsWrong(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                            "",
@@ -43,7 +43,7 @@ func TestParseReportsWhatIsWrong(t *testing.T) {
 	}
 }
 
-// Proves: R71 (one Lease for each part of the custom resources: operators that reconcile the same have the same one).
+// Proves: R71.
 func TestLeaseFollowsWhatIsSelected(t *testing.T) {
 	name := func(text string) string {
 		selector, err := Parse(text)
@@ -82,7 +82,7 @@ func TestLeaseFollowsWhatIsSelected(t *testing.T) {
 	}
 }
 
-// leases is a reader with one Lease that is renewed for a while.
+// leases is a reader with one Lease, which is renewed until a time.
 type leases struct {
 	client.Reader
 	until  time.Time
@@ -101,8 +101,8 @@ func (l *leases) Get(_ context.Context, _ client.ObjectKey, o client.Object, _ .
 	return nil
 }
 
-// Proves: R71, R21 (a shard begins when the operator that reconciles all custom resources has handed over its Lease or
-// has not renewed it for its duration).
+// Proves: R71, R21 (the shard starts once the operator without a selector has released its Lease or has not renewed it
+// in time).
 func TestAwaitWholeWaitsForItsEnd(t *testing.T) {
 	if err := AwaitUnsharded(t.Context(), fake.NewClientBuilder().Build(), "op"); err != nil {
 		t.Errorf("no Lease: %v", err)

@@ -12,17 +12,16 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/config/crd"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/offline/admission"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 func schema(t testing.TB) *admission.Schema {
 	t.Helper()
 	s, err := admission.NewSchema(crd.LlamaStackDistributions(), "v1alpha2")
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	return s
 }
 
-// resource is a resource with the given spec.
 func resource(t *testing.T, spec string) map[string]any {
 	t.Helper()
 	object := map[string]any{}
@@ -30,7 +29,7 @@ func resource(t *testing.T, spec string) map[string]any {
 	if err == nil {
 		err = kjson.UnmarshalCaseSensitivePreserveInts(raw, &object)
 	}
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	return map[string]any{
 		"apiVersion": "llamastack.io/v1alpha2", "kind": "LlamaStackDistribution",
 		"metadata": map[string]any{"name": "r", "namespace": "default"}, "spec": object,
@@ -39,7 +38,7 @@ func resource(t *testing.T, spec string) map[string]any {
 
 const starter = "distribution: {name: starter}\n"
 
-// The messages of the API server that stand at several cases.
+// Messages of the API server that several cases share.
 const (
 	neither = "spec.distribution: Invalid value: one of name and image is required: for example name: starter"
 	half    = "spec.storage.kv.password: Invalid value: a secret reference is either {name, key} or {secretKeyRef: {name, key}}: " +
@@ -48,10 +47,9 @@ const (
 	unchecked = "spec: these errors prevented some checks of the schema: fix them, then check again"
 )
 
-// The messages are those that kubectl apply prints of an API server with the CustomResourceDefinition, but for the one
-// that has no field.
+// The messages are those of kubectl apply with the CRD installed, except for the message without a field.
 //
-// Proves: FR-013, FR-070, FR-075, NFR-004, API-VAL (each message, whole).
+// Proves: FR-013, FR-070, FR-075, NFR-004, API-VAL.
 func TestRejections(t *testing.T) {
 	s := schema(t)
 	for name, c := range map[string]struct {
@@ -110,7 +108,7 @@ func TestRejections(t *testing.T) {
 	}
 }
 
-// Proves: NFR-004 (what is wrong with the metadata).
+// Proves: NFR-004.
 func TestRejectsMetadata(t *testing.T) {
 	s := schema(t)
 	for name, c := range map[string]struct {
@@ -137,7 +135,7 @@ func TestRejectsMetadata(t *testing.T) {
 	}
 }
 
-// Proves: NFR-004 (an object whose name the API server makes is checked as any other).
+// Proves: NFR-004 (an object with generateName is checked as any other).
 func TestGenerateName(t *testing.T) {
 	s := schema(t)
 	for prefix, want := range map[string]string{"ci-": "ci-xxxxx", strings.Repeat("a", 59): strings.Repeat("a", 58) + "xxxxx"} {
@@ -150,7 +148,7 @@ func TestGenerateName(t *testing.T) {
 	}
 }
 
-// Proves: API-DEF, R30 (what is stored has the API server's defaults, and no unset parents).
+// Proves: API-DEF, R30 (defaults apply as in the API server, and unset parents stay unset).
 func TestDefaults(t *testing.T) {
 	s := schema(t)
 	for spec, want := range map[string]string{
@@ -166,7 +164,7 @@ func TestDefaults(t *testing.T) {
 			t.Fatal(problems)
 		}
 		var wanted map[string]any
-		fixture.NoError(t, yaml.Unmarshal([]byte(want), &wanted))
+		framework.NoError(t, yaml.Unmarshal([]byte(want), &wanted))
 		if diff := cmp.Diff(asYAML(t, wanted), asYAML(t, stored["spec"])); diff != "" || stored["status"] != nil {
 			t.Errorf("%s: status %v, spec (-want +got):\n%s", spec, stored["status"], diff)
 		}
@@ -179,11 +177,11 @@ func TestDefaults(t *testing.T) {
 func asYAML(t *testing.T, v any) string {
 	t.Helper()
 	text, err := yaml.Marshal(v)
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	return string(text)
 }
 
-// Proves: NFR-004 (a CRD that lacks the version is reported).
+// Proves: NFR-004 (a missing version of the CRD is an error).
 func TestNewSchema(t *testing.T) {
 	if _, err := admission.NewSchema(crd.LlamaStackDistributions(), "v9"); err == nil || !strings.Contains(err.Error(), "version v9: there is no such version") {
 		t.Errorf("error %v", err)
@@ -196,7 +194,7 @@ func BenchmarkNewSchema(b *testing.B) {
 	}
 }
 
-// BenchmarkAdmit checks the schema and the rules of a typical resource, with storage in PostgreSQL.
+// BenchmarkAdmit measures the schema and the rules of a typical resource with PostgreSQL storage.
 //
 // Proves: NFR-002.
 func BenchmarkAdmit(b *testing.B) {
@@ -206,7 +204,7 @@ func BenchmarkAdmit(b *testing.B) {
 		b.Fatal(err)
 	}
 	b.ReportAllocs()
-	report := fixture.ReportCPU(b)
+	report := framework.ReportCPU(b)
 	for b.Loop() {
 		if _, problems := s.Admit(b.Context(), object); len(problems) > 0 {
 			b.Fatal(problems)

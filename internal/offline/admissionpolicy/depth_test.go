@@ -16,9 +16,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/offline/admissionpolicy"
 )
 
-// Proves: R63 (which specs the API server does not store without an answer of the operator: those that nest deeper than
-// any real one, or have an object of more than 100 fields in open JSON. The expression compiles on the oldest supported
-// Kubernetes, and its cost is within the limit for a spec that is as wide as may be).
+// Proves: R63 (match conditions select specs with too many levels or with an object of more than 100 fields in open
+// JSON. They compile on the oldest supported Kubernetes, within its cost limit).
 func TestDepthWebhookMatchesDeepAndWideSpecs(t *testing.T) {
 	text, err := os.ReadFile("../../../config/webhook/validation.yaml")
 	if err != nil {

@@ -23,7 +23,6 @@ func schema(t testing.TB) *admission.Schema {
 	return s
 }
 
-// resource is a resource with the given spec.
 func resource(t *testing.T, spec string) map[string]any {
 	t.Helper()
 	raw, err := yaml.YAMLToJSON([]byte(spec))

@@ -12,7 +12,6 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 )
 
-// The page reports what a field takes in words.
 func TestKindSaysWhatAFieldTakes(t *testing.T) {
 	one, three, zero := 1.0, 3.0, 0.0
 	for want, field := range map[string]catalog.Field{
@@ -59,7 +58,7 @@ func TestNotesBeginWithTheFieldsOfTheCustomResource(t *testing.T) {
 	}
 }
 
-// Without an endpoint, what is set is required by the fields alone; the field of the port belongs to the endpoint.
+// The first provider type has no endpoint. In the second, the endpoint sets host and port.
 func TestNotesNameTheFieldsThatSetAConfigField(t *testing.T) {
 	row := &catalog.Provider{
 		Type: "remote::x", Region: "zone", DeploymentName: "name", DataPath: "path",
@@ -80,7 +79,7 @@ func TestNotesNameTheFieldsThatSetAConfigField(t *testing.T) {
 	}
 }
 
-// Proves: FR-005 (the example of a provider type has what it needs, in the form of the spec).
+// Proves: FR-005 (the example has the required fields in the form of the spec).
 func TestExampleHasWhatTheProviderTypeNeeds(t *testing.T) {
 	endpoint := func(e catalog.Endpoint) *catalog.Provider { return &catalog.Provider{Endpoint: &e} }
 	for _, c := range []struct {
@@ -109,7 +108,7 @@ func TestExampleHasWhatTheProviderTypeNeeds(t *testing.T) {
 	}
 }
 
-// Proves: R18 (each reason is described with its state, and the plugin finds what to do about it).
+// Proves: R18 (each reason has a description, a state and a remedy).
 func TestReasonsDescribeProblemsAndConditions(t *testing.T) {
 	states := map[string]string{}
 	for _, r := range describe.Reasons() {

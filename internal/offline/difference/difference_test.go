@@ -11,7 +11,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/offline/difference"
 )
 
-// Order in lists of named items, and how a value is written, do not count; what an item says does.
+// The order of named items and the notation of values are ignored.
 func TestTreesComparesByMeaning(t *testing.T) {
 	var before, after any
 	for text, into := range map[string]*any{`

@@ -8,8 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// A release line names a database in one field, another one in three: that is said once, and nothing of it as if it
-// were gone. What is renamed within the same fields moves.
+// Some release lines name a database in one field, others in several. The change is reported once.
 func TestStateSaysOnceThatADatabaseIsNamedInOtherFields(t *testing.T) {
 	const sql, kv = "storage.backends.sql_default.", "storage.backends.kv_default."
 	apart := []Change{{Path: sql + "db", Before: "a"}, {Path: sql + "host", Before: "b"}, {Path: sql + "port", Before: "c"}, {Path: sql + "user", Before: "d"}}

@@ -15,7 +15,6 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/parse"
 )
 
-// The sentences are about the fields that package parse reads: all of them, and no others.
 func TestOpenFieldsAreThoseThatAreParsed(t *testing.T) {
 	parsed := map[string]reflect.Type{
 		"models": reflect.TypeFor[parse.Model](), "tools": reflect.TypeFor[parse.Tool](), "shields": reflect.TypeFor[parse.Shield](),
@@ -46,7 +45,7 @@ func TestOpenFieldsAreThoseThatAreParsed(t *testing.T) {
 	}
 }
 
-// The same holds within the objects of these fields. The refusal of an unknown field names the others.
+// The nested fields are those that package parse lists when it rejects an unknown field.
 func TestInnerFieldsAreThoseThatAreParsed(t *testing.T) {
 	inference, left := []string{"spec", "providers", "inference"}, maps.Clone(nestedFields)
 	for name, within := range map[string][]string{
@@ -70,14 +69,12 @@ func TestInnerFieldsAreThoseThatAreParsed(t *testing.T) {
 	}
 }
 
-// isUnknown reports whether package parse refuses the name of a field in an object at a path.
 func isUnknown(t *testing.T, path []string, name string) bool {
 	t.Helper()
 	return refusal(t, path, name) != ""
 }
 
-// refusal is how package parse refuses the name of a field in an object at a path, or in an object within that one;
-// empty where it does not.
+// refusal returns package parse's error for a field name at the path or in nested objects there, or "".
 func refusal(t *testing.T, path []string, name string, within ...string) string {
 	t.Helper()
 	var value any = map[string]any{name: map[string]any{}}

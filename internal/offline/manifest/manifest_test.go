@@ -19,7 +19,7 @@ func readText(t *testing.T, text string) ([]*manifest.Document, []error) {
 	return manifest.Read([]string{manifest.Stdin}, false, strings.NewReader(text))
 }
 
-// Proves: NFR-004 (a message leads to the line of its field).
+// Proves: NFR-004.
 func TestLineOf(t *testing.T) {
 	docs, errs := readText(t, `# 1
 ---
@@ -66,7 +66,7 @@ spec:
 	}
 }
 
-// Proves: NFR-004 (what kubectl takes for documents).
+// Proves: NFR-004 (documents are split as kubectl splits them).
 func TestDocuments(t *testing.T) {
 	for name, c := range map[string]struct {
 		text string
@@ -96,7 +96,7 @@ func TestDocuments(t *testing.T) {
 	}
 }
 
-// Proves: NFR-004 (one unreadable document hides no other; the line is that of the file).
+// Proves: NFR-004 (other documents are still read, and errors have the line in the file).
 func TestUnreadable(t *testing.T) {
 	docs, errs := readText(t, "metadata: {name: a}\n---\nx: 1\nx: 2\n---\na: b\n c: d\n---\nmetadata: {name: b}\n")
 	if len(docs) != 2 || len(errs) != 2 {
@@ -112,7 +112,7 @@ func TestUnreadable(t *testing.T) {
 	}
 }
 
-// Proves: NFR-001 (a directory gives its files by name, and only those that can be manifests).
+// Proves: NFR-001 (files are sorted by name, and other extensions are skipped).
 func TestDirectory(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"b.yaml", "a.yml", "c.json", "d.txt", "below/e.yaml"} {
@@ -139,7 +139,7 @@ func TestDirectory(t *testing.T) {
 	}
 }
 
-// JSON is read as JSON, with escapes that YAML does not have, and lines are still found.
+// JSON has escapes that YAML does not have.
 func TestReadTakesJSONAsJSON(t *testing.T) {
 	const escaped = "{\n  \"kind\": \"A\",\n  \"emoji\": \"\\ud83d\\ude00 \\\\ud83d \\/\",\n\t\"metadata\": {\"name\": \"n\"}\n}\n"
 	docs, errs := manifest.Read([]string{manifest.Stdin}, false, strings.NewReader(escaped))
@@ -160,7 +160,7 @@ func TestReadTakesJSONAsJSON(t *testing.T) {
 	}
 }
 
-// Proves: R63 (what nests too deep, or expands too far, is refused with a reason).
+// Proves: R63 (documents that are too deep or expand too far are rejected with a reason).
 func TestReadRefusesWhatIsTooLarge(t *testing.T) {
 	bomb := "a: &a [" + strings.Repeat("x, ", 9) + "x]\n"
 	for name := 'b'; name <= 'k'; name++ {

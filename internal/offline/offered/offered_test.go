@@ -28,7 +28,7 @@ func parse(t *testing.T, text string) *serverconfig.Base {
 	return base
 }
 
-// What is on, what would turn it on, and what only the image knows; those of the spec first.
+// A provider is enabled, conditional on a variable, or known only to the image. Providers of the spec come first.
 func TestProvidersReportWhatDecidesOfEach(t *testing.T) {
 	base := parse(t, `providers:
   inference:
@@ -62,7 +62,7 @@ func TestProvidersReportWhatDecidesOfEach(t *testing.T) {
 	}
 }
 
-// Models that the server has or may have, as clients must write them.
+// The names are those that clients use.
 func TestModelsAreThoseThatTheServerMayHave(t *testing.T) {
 	base := parse(t, `providers:
   inference:
@@ -98,8 +98,7 @@ registered_resources:
 	}
 }
 
-// The configuration that the server gets: the generated one, else that of spec.overrideConfig, else that of the
-// distribution.
+// The generated configuration takes precedence over spec.overrideConfig, and that over the distribution's own.
 func TestOfTakesTheConfigurationOfTheServer(t *testing.T) {
 	text := func(id string) []byte {
 		return []byte("version: 2\nproviders: {inference: [{provider_id: " + id + ", provider_type: remote::vllm}]}\n")
@@ -127,7 +126,7 @@ func TestOfTakesTheConfigurationOfTheServer(t *testing.T) {
 	}
 }
 
-// What the containers are given counts, and an empty variable is not set.
+// An empty variable counts as unset.
 func TestGivenAreTheVariablesOfTheContainers(t *testing.T) {
 	deployment := &appsv1.Deployment{}
 	deployment.Spec.Template.Spec.Containers = []corev1.Container{

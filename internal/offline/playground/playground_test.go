@@ -37,7 +37,7 @@ func ask(t *testing.T, e *playground.Engine, q playground.Request) *playground.R
 	return a
 }
 
-// render is what the verb prints of files, and whether it accepts all of them.
+// render returns the output of the render command, and reports whether it accepts all files.
 func render(t *testing.T, line, format string, files ...string) (string, bool) {
 	t.Helper()
 	var out, notes bytes.Buffer
@@ -49,8 +49,7 @@ func render(t *testing.T, line, format string, files ...string) (string, bool) {
 	return out.String(), code == cli.ExitOK
 }
 
-// The page shows the bytes that render prints, of every sample with every release line, and rejects what render
-// rejects.
+// The playground shows the same bytes as render for each sample and release line, and rejects the same input.
 func TestAnswersAreWhatRenderPrints(t *testing.T) {
 	e := engine(t)
 	samples, err := filepath.Glob("../../../config/samples/v1alpha2-*.yaml")
@@ -85,7 +84,6 @@ func TestAnswersAreWhatRenderPrints(t *testing.T) {
 	}
 }
 
-// firstOf is the first problem of a severity; nil where there is none.
 func firstOf(a *playground.Response, severity string) *playground.Problem {
 	for i := range a.Problems {
 		if a.Problems[i].Severity == severity {
@@ -97,7 +95,7 @@ func firstOf(a *playground.Response, severity string) *playground.Problem {
 
 const start = "apiVersion: llamastack.io/v1alpha2\nkind: LlamaStackDistribution\nmetadata: {name: a}\nspec:\n  distribution: {name: starter}\n"
 
-// Proves: R90 (the page says which release line was taken and why, and what is wrong with a version).
+// Proves: R90 (the reply explains the chosen release line and invalid versions).
 func TestProblemsAreAtTheirLine(t *testing.T) {
 	e := engine(t)
 	for name, c := range map[string]struct {
@@ -128,7 +126,7 @@ func TestProblemsAreAtTheirLine(t *testing.T) {
 	}
 }
 
-// A ConfigMap of one text does not stay for the next.
+// A ConfigMap of one request does not affect the next.
 func TestQuestionsAreIndependent(t *testing.T) {
 	e := engine(t)
 	text := start + "  overrideConfig: {name: own}\n"
@@ -171,7 +169,7 @@ func TestChoices(t *testing.T) {
 	}
 }
 
-// Every reader loads what the engine imports: no client of a cluster or a registry, and no verb.
+// The engine is a download, so it must not import clients of clusters or registries, or commands.
 func TestImportsStayFew(t *testing.T) {
 	out, err := exec.CommandContext(t.Context(), "go", "list", "-deps", ".").Output()
 	if err != nil {

@@ -24,7 +24,6 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fakecluster"
 )
 
-// answers is a server that repeats what it is asked.
 func answers(t *testing.T) http.Handler {
 	t.Helper()
 	mux := http.NewServeMux()
@@ -45,7 +44,7 @@ func answers(t *testing.T) http.Handler {
 	return mux
 }
 
-// run runs a verb with a server behind the forwarded port, which must be that of the ready pod.
+// run runs the command against a server behind the forwarded port of the ready pod.
 func run(t *testing.T, scheme string, readyPods int, args ...string) (text string, code int) {
 	t.Helper()
 	return runWith(t, answers(t), scheme, readyPods, args...)
@@ -122,7 +121,7 @@ func TestChatReportsWhatTheServerSays(t *testing.T) {
 	}
 }
 
-// A hostile server would have the client send the question elsewhere, with an address that only this machine reaches.
+// A redirect of a hostile server could send the question to an address that only the user's machine reaches.
 //
 // Proves: NFR-003.
 func TestChatFollowsNoRedirect(t *testing.T) {
@@ -143,7 +142,7 @@ func TestChatFollowsNoRedirect(t *testing.T) {
 	}
 }
 
-// Proves: NFR-004 (programs get the whole answer, and the address, as one object).
+// Proves: NFR-004 (the output is one object with the full answer or the address).
 func TestChatAndPortForwardPrintForPrograms(t *testing.T) {
 	for _, c := range []struct {
 		args []string

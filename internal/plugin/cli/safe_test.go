@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// each writes a text in pieces of so many bytes.
+// each writes the text in chunks of at most size bytes.
 func each(t *testing.T, w io.Writer, text string, size int) {
 	t.Helper()
 	for text != "" {
@@ -24,7 +24,7 @@ func each(t *testing.T, w io.Writer, text string, size int) {
 	}
 }
 
-// Proves: NFR-003 (a terminal gets no sequence and a runner of workflows no command from a text, however it is cut).
+// Proves: NFR-003 (escape sequences and workflow commands are escaped, however the text is cut).
 func TestSafeShowsWhatATerminalActsOn(t *testing.T) {
 	for text, want := range map[string]string{
 		"plain\ttext\nünïcode 😀\r\n":   "plain\ttext\nünïcode 😀\r\n",
@@ -53,7 +53,7 @@ func TestSafeShowsWhatATerminalActsOn(t *testing.T) {
 	}
 }
 
-// Outside of a workflow, the result of a verb may begin a line as a command does: an answer can be C++.
+// Outside of a workflow, the result may contain "::", as C++ code does.
 func TestSafeChangesResultsForAWorkflowOnlyThere(t *testing.T) {
 	for workflow, want := range map[string]string{"": "::set-output name=a::b\n", "true": "\\x3a:set-output name=a::b\n"} {
 		t.Setenv("GITHUB_ACTIONS", workflow)
@@ -65,7 +65,7 @@ func TestSafeChangesResultsForAWorkflowOnlyThere(t *testing.T) {
 	}
 }
 
-// Proves: NFR-004 (what programs read is valid, and has the values as they are).
+// Proves: NFR-004 (JSON and YAML stay valid and keep their values).
 func TestSafeKeepsValuesForPrograms(t *testing.T) {
 	t.Setenv("GITHUB_ACTIONS", "true")
 	value := map[string]string{"a": "\x1b[2J\u009b\x7f\u0085\r\u202e\n::error::x\n##[debug]\u2028\b<&>", "\x1b": "::error::"}
@@ -91,7 +91,7 @@ func TestSafeKeepsValuesForPrograms(t *testing.T) {
 	}
 }
 
-// Only the plugin's own sequences color text: no text has their mark.
+// The plugin's own sequences begin with a mark that other text lacks.
 func TestStyleIsAllThatPasses(t *testing.T) {
 	for size := 1; size < 200; size += 7 {
 		var out bytes.Buffer
@@ -107,7 +107,6 @@ func TestStyleIsAllThatPasses(t *testing.T) {
 	}
 }
 
-// An archive passes as it is.
 func TestBinaryPasses(t *testing.T) {
 	var out bytes.Buffer
 	w, err := Binary(Safe(Streams{Out: &out}).Out)

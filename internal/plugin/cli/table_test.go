@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// Colors take no space, the last cell of a row makes no column wider, and no blanks follow the last cell.
+// Colors take no width, the last cell of a row does not widen its column, and rows have no trailing blanks.
 func TestTableAlignsWhatEyesSee(t *testing.T) {
 	var out strings.Builder
 	colored := Style{strings.Repeat("A", 26)}.Bad("bb")
@@ -21,7 +21,6 @@ func TestTableAlignsWhatEyesSee(t *testing.T) {
 	}
 }
 
-// Colors are for terminals: neither a buffer nor a pipe gets escape sequences.
 func TestStyleColorsNothingButATerminal(t *testing.T) {
 	style := StyleFor(&bytes.Buffer{})
 	for _, text := range []string{style.Good("a"), style.Bad("a"), style.Bold("a"), style.Dim("a")} {

@@ -8,7 +8,6 @@ import (
 	"testing"
 )
 
-// Who has no kubeconfig reads which variable to set, and nothing of variables that kubectl does not use.
 func TestDialWithoutKubeconfig(t *testing.T) {
 	t.Setenv("KUBECONFIG", filepath.Join(t.TempDir(), "absent"))
 	if _, err := Dial(&Flags{}); !errors.Is(err, errNoKubeconfig) {

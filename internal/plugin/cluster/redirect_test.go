@@ -13,7 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// Requests go to the API server of the kubeconfig, and nowhere else: those for objects, logs and forwarded ports.
+// Requests for objects, logs and forwarded ports go to the API server of the kubeconfig only.
 //
 // Proves: NFR-003.
 func TestConnectionFollowsNoRedirect(t *testing.T) {

@@ -22,7 +22,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/golden"
 )
 
-// After a desired change: go test ./internal/plugin/diff -update
+// update rewrites the golden files: go test ./internal/plugin/diff -update
 var update = flag.Bool("update", false, "write the golden files")
 
 const stack = `apiVersion: llamastack.io/v1alpha2
@@ -39,7 +39,7 @@ spec:
       env: [{name: SOME_TOKEN, value: canary-4711}]
 `
 
-// edited is the stack with replacements, each old and new.
+// edited returns the stack after the replacements, given as pairs of old and new.
 func edited(replacements ...string) string {
 	return strings.NewReplacer(replacements...).Replace(stack)
 }
@@ -73,7 +73,7 @@ func TestDiff(t *testing.T) {
 	}
 }
 
-// Proves: R91 (what runs keeps its release line, and so does what an edit is compared with; the version moves it).
+// Proves: R91 (both sides use the running release line until the spec sets a version).
 func TestDiffKeepsTheReleaseLineThatRuns(t *testing.T) {
 	live := stack + "status: {resolvedDistribution: {serverLine: '0.7'}}\n"
 	if out, errs, code := run(t, live, stack); code != 0 {
@@ -84,7 +84,7 @@ func TestDiffKeepsTheReleaseLineThatRuns(t *testing.T) {
 	}
 }
 
-// Proves: NFR-004 (what is wrong with a file has an exit code of its own, and nothing is compared).
+// Proves: NFR-004 (an invalid file has its own exit code, and is not compared).
 func TestDiffOfAWrongFileIsAnError(t *testing.T) {
 	for want, file := range map[string]string{
 		`did you mean "vllm"`:          edited("provider: vllm", "provider: vlm"),
@@ -99,7 +99,7 @@ func TestDiffOfAWrongFileIsAnError(t *testing.T) {
 	}
 }
 
-// The API server makes another name each time: nothing that the cluster has is changed.
+// The API server generates a new name for each create, so the resource is always new.
 func TestDiffOfAGeneratedNameIsNew(t *testing.T) {
 	out, errs, code := run(t, stack, edited("name: my-stack", "generateName: my-stack-"))
 	if code != 1 || errs != "" || !strings.HasPrefix(out, "ai/my-stack- is new\n") || !strings.Contains(out, "+ Deployment/my-stack-xxxxx") {
@@ -119,7 +119,7 @@ func TestDiffForPrograms(t *testing.T) {
 	}
 }
 
-// run runs the verb as a user does, with a cluster that has a custom resource (or none) and a file.
+// run runs the command against a cluster with the custom resource live, or without one if live is empty.
 func run(t *testing.T, live, file string, args ...string) (out, errs string, code int) {
 	t.Helper()
 	var initial []client.Object

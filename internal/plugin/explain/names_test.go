@@ -9,7 +9,6 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/offline/fields"
 )
 
-// Whatever the completion offers can be explained.
 func TestEveryNameIsExplained(t *testing.T) {
 	tree, err := fields.Read()
 	if err != nil {

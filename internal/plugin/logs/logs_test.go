@@ -37,7 +37,7 @@ func evicted(p *corev1.Pod) *corev1.Pod {
 	return p
 }
 
-// run runs the verb; a log says which pod and what options were asked for.
+// run runs the command; each log contains the pod and the requested options.
 func run(t *testing.T, pods []client.Object, args ...string) (text string, code int) {
 	t.Helper()
 	cr := &v1alpha2.LlamaStackDistribution{ObjectMeta: metav1.ObjectMeta{Namespace: "ai", Name: "my-stack"}}
@@ -83,7 +83,7 @@ func TestLogsTakesThePodWhereSomethingIsWrong(t *testing.T) {
 	}
 }
 
-// For programs, standard output is one object, and nothing else is printed.
+// Standard output is a single object, and standard error is empty.
 func TestLogsForPrograms(t *testing.T) {
 	serving := []client.Object{pod("serving", 5, corev1.ConditionTrue)}
 	text, code := run(t, serving, "my-stack", "--tail", "3", "-o", "json")

@@ -16,7 +16,6 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/plugin/cli"
 )
 
-// written is a stream that another goroutine reads.
 type written struct {
 	to chan string
 }
@@ -26,7 +25,7 @@ func (w written) Write(text []byte) (int, error) {
 	return len(text), nil
 }
 
-// The page is served on loopback with a policy that lets it load nothing else, until the context ends.
+// The page is served on loopback until the context ends. Its policy permits no other origins.
 func TestPlaygroundServesThePage(t *testing.T) {
 	page := fstest.MapFS{
 		"index.html": {Data: []byte("<p>page</p>")}, "main.js": {Data: []byte("1")}, "engine.wasm.br": {Data: []byte{1}}, "brotli.wasm": {Data: []byte{1}},

@@ -32,7 +32,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fakecluster"
 )
 
-// The canaries: one that is in a Secret and looks like a word, and others in places that sound like a secret.
+// inSecret is the value of a Secret and looks like a word. inPlace begins values whose fields sound like a secret.
 const (
 	inSecret = "correct-horse-battery"
 	inPlace  = "canary"
@@ -85,7 +85,7 @@ func world(t *testing.T) []client.Object {
 	}
 }
 
-// Proves: R7, NFR-003 (no value of a Secret, and nothing that sounds like a secret, is in a report; what helps is).
+// Proves: R7, NFR-003 (a report contains no Secret values and no values that look like a secret).
 func TestReportHoldsNoSecret(t *testing.T) {
 	files := packed(t, fakecluster.New(t, world(t)...))
 	all := ""
@@ -113,7 +113,7 @@ func TestReportHoldsNoSecret(t *testing.T) {
 	}
 }
 
-// A file that exists is not overwritten, and the result is for its owner alone.
+// An existing file is not overwritten, and only its owner can read the new file.
 func TestReportWritesANewFile(t *testing.T) {
 	target := filepath.Join(t.TempDir(), "out.tar.gz")
 	c := fakecluster.New(t, world(t)...)
@@ -131,7 +131,7 @@ func TestReportWritesANewFile(t *testing.T) {
 	}
 }
 
-// Proves: NFR-004 (programs get the names of the archive, of its files and of what is missing).
+// Proves: NFR-004 (the output lists the archive, its files and the objects that could not be read).
 func TestReportPrintsForPrograms(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "r.tar.gz")
 	text, code := run(t, fakecluster.New(t, world(t)...), "my-stack", "-f", file, "-o", "yaml")
@@ -145,7 +145,6 @@ func TestReportPrintsForPrograms(t *testing.T) {
 	}
 }
 
-// packed are the files of a report.
 func packed(t *testing.T, c client.WithWatch) map[string]string {
 	t.Helper()
 	text, code := run(t, c, "my-stack", "-f", "-")
@@ -188,8 +187,7 @@ func run(t *testing.T, c client.WithWatch, args ...string) (text string, code in
 	return out.String(), code
 }
 
-// secretNames fills every field of a pod that names a Secret, found by the types and names of Kubernetes, each with a
-// name of its own, and returns them.
+// secretNames gives each Secret reference of a pod, found by type and name, a unique name, and returns the names.
 func secretNames(t *testing.T, value reflect.Value, path string) []string {
 	t.Helper()
 	var found []string
@@ -228,8 +226,7 @@ func secretNames(t *testing.T, value reflect.Value, path string) []string {
 	return found
 }
 
-// Proves: R7, NFR-003 (a report hides the values of every Secret that a pod can refer to: in each kind of container and
-// volume, and for the image).
+// Proves: R7, NFR-003 (Secrets of all containers, volumes and image pull secrets are hidden).
 func TestReportHidesSecretsOfEachFieldOfAPod(t *testing.T) {
 	var pod corev1.Pod
 	secretsOfThePod := secretNames(t, reflect.ValueOf(&pod.Spec), "n")

@@ -33,7 +33,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/golden"
 )
 
-// After a desired change: go test ./internal/plugin/status -update
+// update rewrites the golden files: go test ./internal/plugin/status -update
 var update = flag.Bool("update", false, "write the golden files")
 
 const running = `version: 2
@@ -54,7 +54,7 @@ registered_resources:
   - {model_id: "off", provider_id: "${env.TOGETHER_API_KEY:+together}", model_type: llm}
 `
 
-// stack is a custom resource that the operator has reconciled; conditions are "Type=Status Reason: message".
+// stack returns a reconciled custom resource; each condition has the form "Type=Status Reason: message".
 func stack(t *testing.T, name string, conditions ...string) *v1alpha2.LlamaStackDistribution {
 	t.Helper()
 	cr := &v1alpha2.LlamaStackDistribution{ObjectMeta: metav1.ObjectMeta{Namespace: "ai", Name: name, UID: "u1", Generation: 2}}
@@ -85,7 +85,7 @@ func labeled(o client.Object, name string) client.Object {
 	return o
 }
 
-// belongings are the objects of my-stack. Its pod is ready, or it could not pull its image.
+// belongings returns the objects of my-stack. Its pod is ready if available is above 0, otherwise its image pull fails.
 func belongings(available int32) []client.Object {
 	d := &appsv1.Deployment{Status: appsv1.DeploymentStatus{Replicas: 1, UpdatedReplicas: 1}}
 	d.Spec.Template.Spec.Containers = []corev1.Container{{Name: "llama-stack", Env: []corev1.EnvVar{{Name: "OLLAMA_URL", Value: "http://ollama:11434"}}}}
@@ -120,8 +120,7 @@ func belongings(available int32) []client.Object {
 	}
 }
 
-// Proves: R91 (the screen says that a newer release line is there, and names the command that shows what it would
-// change).
+// Proves: R91 (status reports a newer release line, with the command that shows its effect).
 func TestStatusScreen(t *testing.T) {
 	ready := stack(t, "my-stack", "ConfigGenerated=True X: y", "Available=True ServerAvailable: z", "Ready=True Ready: The spec is applied")
 	ready.Status.DistributionConfig = &v1alpha2.DistributionConfig{
@@ -155,7 +154,7 @@ func TestStatusScreen(t *testing.T) {
 	}
 }
 
-// A PVC that gets no volume says why only in its Events.
+// Only the Events of a PVC say why it gets no volume.
 func TestStatusSaysWhyAPVCIsPending(t *testing.T) {
 	claim := labeled(&corev1.PersistentVolumeClaim{Status: corev1.PersistentVolumeClaimStatus{Phase: corev1.ClaimPending}}, "my-stack-pvc")
 	claim.SetUID("now")
@@ -186,7 +185,7 @@ func TestStatusSaysWhyAPVCIsPending(t *testing.T) {
 	}
 }
 
-// Nothing is known but the custom resource: the operator does not run, or the configuration is that of the image.
+// Only the custom resource exists: the operator does not run, or the image's configuration is used.
 func TestStatusOfWhatNobodyReconciled(t *testing.T) {
 	cr := stack(t, "my-stack")
 	cr.Status = v1alpha2.LlamaStackDistributionStatus{}
@@ -197,8 +196,7 @@ func TestStatusOfWhatNobodyReconciled(t *testing.T) {
 	}
 }
 
-// Proves: L-33 (conditions about an earlier generation are not shown as those of the last edit, for a resource and in
-// the table).
+// Proves: L-33 (conditions of an earlier generation are marked, for one resource and in the table).
 func TestStatusReportsAnUnseenGeneration(t *testing.T) {
 	for want, conditions := range map[string][]string{
 		"the operator has not observed generation 3 yet; the server runs generation 2": {"Ready=True Ready: x", "Available=True A: b"},
@@ -251,7 +249,7 @@ func TestStatusForPrograms(t *testing.T) {
 	}
 }
 
-// Who may not list something sees the rest, and what is missing.
+// A user who may not list a kind sees the rest, and a note about that kind.
 func TestStatusNamesWhatMayNotBeRead(t *testing.T) {
 	c := fakecluster.New(t, append(belongings(1), stack(t, "my-stack", "Ready=True Ready: x", "Available=True A: b"))...)
 	c.WithWatch = interceptor.NewClient(c.WithWatch, interceptor.Funcs{
@@ -284,7 +282,6 @@ func TestStatusRefusesWrongUsage(t *testing.T) {
 	}
 }
 
-// --watch prints a state once, and again when it is another.
 func TestStatusWatchShowsChanges(t *testing.T) {
 	cr := stack(t, "my-stack", "Ready=False SecretNotFound: x", "SecretsResolved=False SecretNotFound: there is no such Secret")
 	c := fakecluster.New(t, cr)
@@ -314,7 +311,6 @@ func TestStatusWatchShowsChanges(t *testing.T) {
 	}
 }
 
-// lockedBuffer is a buffer that one goroutine writes and another reads.
 type lockedBuffer struct {
 	mu     sync.Mutex
 	buffer bytes.Buffer
@@ -345,7 +341,7 @@ func (b *lockedBuffer) await(ctx context.Context, t *testing.T, text string) {
 	}
 }
 
-// run runs the verb as a user does, in namespace ai of a cluster; the text is both streams.
+// run runs the command in namespace ai; text holds both streams.
 func run(t *testing.T, c client.WithWatch, args ...string) (text string, code int) {
 	t.Helper()
 	var out bytes.Buffer

@@ -16,7 +16,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fakecluster"
 )
 
-// The command that is printed for a resource of the cluster finds it where this one did, and repeats no credentials.
+// The printed command has the connection flags of this one, without credentials.
 func TestUpgradeCheckOfANamePrintsACommandForThatCluster(t *testing.T) {
 	cr := &v1alpha2.LlamaStackDistribution{ObjectMeta: metav1.ObjectMeta{Namespace: "ai", Name: "my-stack", UID: "u1"}}
 	if err := yaml.Unmarshal([]byte("distribution: {name: starter}\nproviders: {inference: {provider: vllm, endpoint: 'http://vllm:8000'}}"), &cr.Spec); err != nil {

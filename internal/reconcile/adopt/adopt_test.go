@@ -21,8 +21,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fakecluster"
 )
 
-// Proves: R21, L-04, L-31 (what release 0.9 owned becomes the operator's; what others own stays theirs; a second time
-// changes nothing).
+// Proves: R21, L-04, L-31 (fields of others stay theirs, and a second run changes nothing).
 func TestTakenOver(t *testing.T) {
 	others := []metav1.ManagedFieldsEntry{
 		fakecluster.Entry("kubectl-edit", "Update", `{"f:metadata":{"f:labels":{"f:mine":{}}}}`, ""),
@@ -51,8 +50,8 @@ func TestTakenOver(t *testing.T) {
 	}
 }
 
-// Proves: R21 (what release 0.9 left is taken over and removed where its Deployment is gone, too; nothing is looked for
-// once the operator has made one; a claim that nobody's Deployment mounts is left to its owner).
+// Proves: R21 (leftovers are adopted and removed even without release 0.9's Deployment, but nothing is looked up once
+// the operator has one, and an unmounted PVC stays).
 func TestAdopt(t *testing.T) {
 	left := func() []client.Object {
 		return []client.Object{
@@ -96,7 +95,7 @@ func TestAdopt(t *testing.T) {
 	}
 }
 
-// orphan is the Deployment that release 0.9 leaves without an owner.
+// orphan returns a Deployment of release 0.9 without an owner.
 func orphan(change func(*appsv1.Deployment)) *appsv1.Deployment {
 	d := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{
 		Namespace: "ai", Name: "my-stack", UID: "d", Labels: map[string]string{names.LabelManagedBy: names.ManagedBy},
@@ -109,9 +108,8 @@ func orphan(change func(*appsv1.Deployment)) *appsv1.Deployment {
 	return d
 }
 
-// Proves: R78, L-08 (a Deployment without an owner is release 0.9's by its name, label, selector and field managers
-// together; where it, or any other object that is desired, is someone else's, nothing at all is written, and no message
-// tells to remove it).
+// Proves: R78, L-08 (name, label, selector and field managers identify release 0.9's Deployment; an object of another
+// owner blocks all writes, and no message advises to remove it).
 func TestAdoptIsAllOrNothing(t *testing.T) {
 	service := func(o client.Object) client.Object {
 		o.SetManagedFields([]metav1.ManagedFieldsEntry{fakecluster.Entry("my-stack", "Apply", `{"f:spec":{"f:type":{}}}`, "")})
@@ -160,8 +158,7 @@ func TestAdoptIsAllOrNothing(t *testing.T) {
 	}
 }
 
-// Proves: R89 (a Deployment whose pods stay gets its owner, labels and annotations and nothing else; what they need
-// stays with them).
+// Proves: R89 (the Deployment gets only owner, labels and annotations, and its pods keep the objects that they need).
 func TestAdoptKeepsThePodTemplate(t *testing.T) {
 	live := orphan(func(d *appsv1.Deployment) {
 		d.Labels["team"], d.Annotations = "a", map[string]string{"note": "mine"}
@@ -172,7 +169,7 @@ func TestAdoptKeepsThePodTemplate(t *testing.T) {
 	wanted := fakecluster.Desired("a: b\n")
 	wanted[2].(*appsv1.Deployment).Annotations = map[string]string{names.AnnotationBuild: release09.Build, names.AnnotationInputHash: "x"}
 	wanted[2].(*appsv1.Deployment).Labels = map[string]string{names.LabelInstance: "my-stack"}
-	for range 2 { // again changes nothing
+	for range 2 { // the second run changes nothing
 		if f := adopter(cluster).Adopt(t.Context(), fakecluster.Owner(), live, wanted); f != nil {
 			t.Fatal(f)
 		}
@@ -201,8 +198,7 @@ func TestAdoptKeepsThePodTemplate(t *testing.T) {
 	}
 }
 
-// Proves: R78, R48 (release 0.9 ran once more: the field managers of any object show it, and the Deployment is as if
-// never applied).
+// Proves: R78, R48 (field managers of any object show that release 0.9 ran again).
 func TestAdoptAgain(t *testing.T) {
 	made := orphan(func(d *appsv1.Deployment) {
 		d.Annotations = map[string]string{names.AnnotationBuild: "1.0.0", names.AnnotationInputHash: "x"}
@@ -220,7 +216,7 @@ func TestAdoptAgain(t *testing.T) {
 		t.Errorf("the Deployment is %+v", d.ObjectMeta)
 	}
 
-	// The Deployment alone was adopted: the Service reports that something is left.
+	// Only the Deployment was adopted; the Service shows that adoption is incomplete.
 	settled := orphan(func(d *appsv1.Deployment) {
 		d.Annotations, d.ManagedFields = map[string]string{names.AnnotationBuild: "1.0.0"}, nil
 		d.OwnerReferences = []metav1.OwnerReference{*names.ControllerRef(fakecluster.Owner())}

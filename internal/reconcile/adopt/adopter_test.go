@@ -16,7 +16,7 @@ import (
 
 func adopter(c *fakecluster.Cluster) *Adopter { return &Adopter{Client: c, Cached: c, Live: c} }
 
-// Proves: R21, L-06 (the CA certificates that release 0.9 has left stay while one of its pods is there, and go then; others' stay).
+// Proves: R21, L-06 (the CA bundle of release 0.9 stays while one of its pods exists, and those of others stay).
 func TestPruneLegacyCABundle(t *testing.T) {
 	bundle := func(uid string) client.Object {
 		o := fakecluster.Owned(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "my-stack-ca-bundle", UID: "x"}}, uid)

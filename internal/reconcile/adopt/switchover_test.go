@@ -18,8 +18,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fakecluster"
 )
 
-// Proves: R78, US-7.1 (what is applied while pods of release 0.9 are replaced follows from what is in the cluster alone: the rollout is held
-// until all new pods are ready and the Service leads only to them, and in the end nothing of that is left).
+// Proves: R78, US-7.1 (the rollout is held until all new pods are ready and the Service selects only them).
 func TestSwitchoverFollowsFromTheCluster(t *testing.T) {
 	old := func() *appsv1.Deployment {
 		return orphan(func(d *appsv1.Deployment) { d.Spec.Replicas = new(int32(2)) })
@@ -49,7 +48,7 @@ func TestSwitchoverFollowsFromTheCluster(t *testing.T) {
 		live                      *appsv1.Deployment
 		oldPods, newPods          int32
 		isNarrow                  bool
-		held, narrow, again, lazy bool // lazy: nobody is asked for ReplicaSets
+		held, narrow, again, lazy bool // lazy: ReplicaSets are not listed
 	}{
 		"a new custom resource":     {live: nil, lazy: true},
 		"release 0.9's":             {live: old(), oldPods: 2, held: true},
@@ -119,7 +118,7 @@ func TestSwitchoverFollowsFromTheCluster(t *testing.T) {
 	}
 }
 
-// Proves: R78 (where a PVC makes pods end before others start, nothing is held).
+// Proves: R78 (with a PVC the old pods end before new ones start).
 func TestSwitchoverHoldsNoRecreate(t *testing.T) {
 	rs := fakecluster.ReplicaSet(1, 1, "x")
 	cluster := fakecluster.New(t, rs)

@@ -22,9 +22,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fakecluster"
 )
 
-// What was applied once, and is not sent again, only a real API server proves.
-//
-// Proves: R56, FR-026 (what was created is not sent again).
+// Proves: R56, FR-026.
 func TestNothingIsSentTwice(t *testing.T) {
 	c := fakecluster.New(t)
 	a := applier(c)
@@ -46,14 +44,14 @@ func TestNothingIsSentTwice(t *testing.T) {
 	if r := apply("a: 1", 0); r.Changed != 0 || r.Deployment != nil {
 		t.Errorf("result %+v of sending nothing", r)
 	}
-	// Other content is another ConfigMap and another pod template; the rest stays.
+	// New content changes the ConfigMap and the pod template only.
 	apply("a: 2", 2)
 	if got := fakecluster.Sorted(c.Applied); !strings.HasPrefix(got, "[ConfigMap/my-stack-config-") || !strings.HasSuffix(got, " Deployment/my-stack]") {
 		t.Errorf("sent %s", got)
 	}
 }
 
-// Proves: L-08 (what belongs to someone else is never touched, and named), R19 (what depends on it is not sent).
+// Proves: L-08, R19 (an object of another owner is reported and not changed, and dependent objects are not sent).
 func TestConflict(t *testing.T) {
 	yes := true
 	foreign := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "ai", Name: "my-stack", OwnerReferences: []metav1.OwnerReference{
@@ -77,7 +75,7 @@ func TestConflict(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			live := fakecluster.New(t, c.live)
 			a := applier(live)
-			a.Cached = fakecluster.New(t) // the caches do not hold what lacks the operator's label
+			a.Cached = fakecluster.New(t) // the cache lacks objects without the operator's label
 			_, f := a.Apply(t.Context(), fakecluster.Owner(), fakecluster.Desired("a: 1"))
 			if f == nil || f.Class != c.class || f.Reason != map[bool]problem.Reason{true: problem.Conflict, false: problem.WaitingForRemoval}[c.class == problem.Terminal] || f.Condition != v1alpha2.ConditionDeploymentUpdated {
 				t.Fatalf("fault %+v", f)
@@ -94,7 +92,7 @@ func TestConflict(t *testing.T) {
 	}
 }
 
-// denied returns the error of an admission policy's denial in Kubernetes 1.30 to 1.36.
+// denied returns the error of an admission policy in Kubernetes 1.30 to 1.36.
 func denied(message string) error {
 	return &apierrors.StatusError{ErrStatus: metav1.Status{
 		Status: metav1.StatusFailure, Code: http.StatusUnprocessableEntity, Reason: metav1.StatusReasonInvalid, Message: message,
@@ -102,7 +100,7 @@ func denied(message string) error {
 	}}
 }
 
-// Proves: L-06 (an error that only an edit can fix is terminal and readable), L-30 (any other is asked again).
+// Proves: L-06, L-30 (an error that only an edit can fix is terminal and readable; any other is retried).
 func TestRefusals(t *testing.T) {
 	deployments := schema.GroupResource{Group: "apps", Resource: "deployments"}
 	for name, c := range map[string]struct {
@@ -115,7 +113,7 @@ func TestRefusals(t *testing.T) {
 			apierrors.NewInvalid(schema.GroupKind{Group: "apps", Kind: "Deployment"}, "my-stack", field.ErrorList{field.Required(field.NewPath("spec"), "")}),
 			problem.Terminal, "",
 		},
-		"denied by a policy": {denied("the platform team says no"), problem.Transient, ""}, // which changes without an edit
+		"denied by a policy": {denied("the platform team says no"), problem.Transient, ""}, // a policy can change without an edit
 		"bad request":        {apierrors.NewBadRequest("strict decoding error"), problem.Terminal, ""},
 		"forbidden":          {apierrors.NewForbidden(deployments, "my-stack", errors.New("exceeded quota")), problem.Transient, ""},
 		"conflict":           {apierrors.NewConflict(deployments, "my-stack", errors.New("modified")), problem.Transient, ""},
@@ -150,7 +148,6 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// An object that is not ours keeps its content: what is asked about it is its metadata.
 func TestOwnedKindsHoldConfigMapsAsMetadata(t *testing.T) {
 	for _, o := range FullKinds() {
 		switch o.(type) {
@@ -165,7 +162,7 @@ func TestOwnedKindsHoldConfigMapsAsMetadata(t *testing.T) {
 
 func applier(c *fakecluster.Cluster) *Applier { return &Applier{Client: c, Cached: c, Live: c} }
 
-// Proves: L-22 (the operator hands the number of pods over only while it is its own).
+// Proves: L-22 (the operator hands the replicas over only while it owns the field).
 func TestOwnsReplicas(t *testing.T) {
 	for name, c := range map[string]struct {
 		entry metav1.ManagedFieldsEntry

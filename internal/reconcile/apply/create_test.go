@@ -19,8 +19,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fakecluster"
 )
 
-// Proves: R69, L-04 (new objects are created; the first later apply makes their fields those of server-side apply, so
-// that what is no longer desired goes, and the annotation of what they were created from with it).
+// Proves: R69, L-04 (the first apply moves the fields to server-side apply, and removes undesired fields and the
+// annotation of the creation).
 func TestNewObjectsAreCreatedAndLaterApplied(t *testing.T) {
 	c := fakecluster.New(t)
 	a := applier(c)
@@ -66,7 +66,7 @@ func (c *conflicting) Patch(ctx context.Context, o client.Object, patch client.P
 	return c.Client.Patch(ctx, o, patch, opts...)
 }
 
-// Proves: R69 (controllers that write an object at the same time do not make its first apply fail).
+// Proves: R69.
 func TestFirstApplyIsRetriedOnConflicts(t *testing.T) {
 	c := fakecluster.New(t)
 	cr, list := full(1)
@@ -80,11 +80,11 @@ func TestFirstApplyIsRetriedOnConflicts(t *testing.T) {
 	}
 }
 
-// Proves: R69, R56 (caches that do not have an object yet, or have it as it was before, cost no write).
+// Proves: R69, R56 (a cache that lacks an object or has an old version causes no write).
 func TestCachesThatAreBehindCostNoWrite(t *testing.T) {
 	c := fakecluster.New(t)
 	a := applier(c)
-	a.Cached = fakecluster.New(t) // they have not got anything yet
+	a.Cached = fakecluster.New(t) // an empty cache
 	for range 2 {
 		c.Applied = nil
 		if _, f := a.Apply(t.Context(), fakecluster.Owner(), fakecluster.Desired("a: 1")); f != nil {
@@ -94,22 +94,21 @@ func TestCachesThatAreBehindCostNoWrite(t *testing.T) {
 	if len(c.Applied) > 0 {
 		t.Errorf("written again: %v", c.Applied)
 	}
-	// An operator that was killed in between does not know what it created.
+	// An operator that was killed in between does not know its created objects.
 	if _, f := (&Applier{Client: c, Cached: a.Cached, Live: c}).Apply(t.Context(), fakecluster.Owner(), fakecluster.Desired("a: 1")); f != nil ||
-		slices.ContainsFunc(c.Applied, func(what string) bool { return what != "Deployment/my-stack" }) { // of which this API server says that the status is the operator's
+		slices.ContainsFunc(c.Applied, func(what string) bool { return what != "Deployment/my-stack" }) { // the fake API server reports the Deployment's status as the operator's field
 		t.Errorf("written again: %v, %v", c.Applied, f)
 	}
 }
 
-// Proves: R69, L-08, R78 (an object that exists and is not the custom resource's own may be release 0.9's: that is
-// reported).
+// Proves: R69, L-08, R78 (an existing object without the custom resource as owner may be from release 0.9).
 func TestApplyReportsWhatIsInTheWay(t *testing.T) {
 	theirs := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "ai", Name: "my-stack-service"}}
 	left := fakecluster.Owned(theirs.DeepCopy(), "u1")
 	left.SetManagedFields([]metav1.ManagedFieldsEntry{{
 		Manager: "manager", Operation: metav1.ManagedFieldsOperationUpdate, APIVersion: "v1", FieldsType: "FieldsV1", FieldsV1: metav1.NewFieldsV1(`{"f:spec":{}}`),
 	}})
-	// As of a PVC whose fields are nobody's since it was adopted, and that was bound.
+	// A PVC that was adopted, so that its fields have no manager, and then bound.
 	bound := left.DeepCopyObject().(client.Object)
 	bound.SetManagedFields([]metav1.ManagedFieldsEntry{{
 		Manager: "kube-controller-manager", Operation: metav1.ManagedFieldsOperationUpdate, APIVersion: "v1", FieldsType: "FieldsV1", FieldsV1: metav1.NewFieldsV1(`{"f:spec":{}}`),
@@ -134,8 +133,7 @@ func TestApplyReportsWhatIsInTheWay(t *testing.T) {
 	}
 }
 
-// Proves: L-08 (what the operator made for the custom resource, and nobody owns, gets its owner back; what is generated
-// is made anew. A PVC stays without one and is used: somebody may have wanted to keep its data).
+// Proves: L-08 (generated objects are recreated; a PVC stays unowned, because its data may be kept on purpose).
 func TestOrphansAreOwnedAgain(t *testing.T) {
 	c := fakecluster.New(t)
 	a := applier(c)

@@ -22,7 +22,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fakecluster"
 )
 
-// withoutImages simulates an API server without the feature gate of image volumes.
+// withoutImages is an API server without the feature gate for image volumes.
 type withoutImages struct{ client.Client }
 
 func (c withoutImages) Create(ctx context.Context, o client.Object, opts ...client.CreateOption) error {
@@ -47,8 +47,7 @@ func (withoutImages) leaveOut(o interface{ UnstructuredContent() map[string]any 
 	_ = unstructured.SetNestedSlice(o.UnstructuredContent(), volumes, "spec", "template", "spec", "volumes")
 }
 
-// Proves: R61, R74 (what an API server would silently leave out is refused before anything is written, of a new custom
-// resource and of an edit, also where only the Deployment changes).
+// Proves: R61, R74 (dropped fields are refused before any write, even if only the Deployment changes).
 func TestFieldsThatTheAPIServerLeavesOutAreRefused(t *testing.T) {
 	deployment := func(volumes ...corev1.Volume) (*v1alpha2.LlamaStackDistribution, []objects.Object) {
 		cr, list := full(1)
@@ -81,8 +80,7 @@ func TestFieldsThatTheAPIServerLeavesOutAreRefused(t *testing.T) {
 	check("an edit of the Deployment alone", c, f)
 }
 
-// Proves: R74 (only fields of the spec that the answer lacks are named: not what the operator adds, other values, keys
-// of maps, entries of lists).
+// Proves: R74 (the operator's additions, other values, map keys and list entries are not named).
 func TestLeftOutNamesTheFieldsOfTheSpec(t *testing.T) {
 	owner := fakecluster.Owner()
 	owner.Spec.Workload = &v1alpha2.WorkloadSpec{

@@ -30,7 +30,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fakecluster"
 )
 
-// full returns an owner and its objects, one of each kind; all but the first depend on the generation.
+// full returns an owner and one object of each kind. All but the first depend on the generation.
 func full(generation int32) (*v1alpha2.LlamaStackDistribution, []objects.Object) {
 	cr := fakecluster.Owner()
 	cr.Spec.Networking = &v1alpha2.NetworkingSpec{Port: new(8000 + generation)}
@@ -56,8 +56,7 @@ func full(generation int32) (*v1alpha2.LlamaStackDistribution, []objects.Object)
 	}
 }
 
-// Proves: R61 (whichever object of an edit the API server refuses, none is written; it is asked once for each that
-// changes, and not at all where nothing changes, or where the first write gives the answer).
+// Proves: R61 (each changed object except the first is dry-run once; the first write needs no dry run).
 func TestRefusedObjectLeavesTheOthersUnwritten(t *testing.T) {
 	_, every := full(1)
 	for _, o := range every[1:] {
@@ -75,7 +74,7 @@ func TestRefusedObjectLeavesTheOthersUnwritten(t *testing.T) {
 			}
 			cr, list = full(2)
 			class := problem.Transient
-			if kind == "PersistentVolumeClaim" { // what a storage class forbids, only an edit fixes
+			if kind == "PersistentVolumeClaim" { // only an edit fixes a violation of a storage class
 				class = problem.Terminal
 			}
 			what := ""
@@ -102,7 +101,7 @@ func TestRefusedObjectLeavesTheOthersUnwritten(t *testing.T) {
 	}
 }
 
-// Proves: R61 (of a new custom resource only what holds values of the spec is asked for).
+// Proves: R61.
 func TestNewObjectsAreAskedForWhereTheyHoldTheSpec(t *testing.T) {
 	c := fakecluster.New(t)
 	if _, f := applier(c).Apply(t.Context(), fakecluster.Owner(), fakecluster.Desired("a: 1")); f != nil || len(c.Asked) > 0 || len(c.Applied) != 4 {
@@ -117,20 +116,19 @@ func TestNewObjectsAreAskedForWhereTheyHoldTheSpec(t *testing.T) {
 	}
 }
 
-// Proves: R61 (a webhook that knows no dry run keeps nobody from writing).
+// Proves: R61.
 func TestDryRunThatIsNotSupportedIsIgnored(t *testing.T) {
 	c := fakecluster.New(t)
 	cr, list := full(1)
 	a := applier(c)
 	c.Refuse["Deployment/my-stack"] = apierrors.NewBadRequest("admission webhook x does not support dry run")
 	_, f := a.Apply(t.Context(), cr, list)
-	if f == nil || !slices.Contains(c.Applied, "Deployment/my-stack") { // this API server refuses the write, too
+	if f == nil || !slices.Contains(c.Applied, "Deployment/my-stack") { // the fake API server rejects the write too
 		t.Errorf("written %v, %v", c.Applied, f)
 	}
 }
 
-// Proves: R61, R19 (a webhook that denies without a code of its own answers 400, as the API server does to a dry run
-// that a webhook does not know).
+// Proves: R61, R19 (such a webhook returns 400, as the API server does for an unsupported dry run).
 func TestDenialOfAWebhookLeavesTheOthersUnwritten(t *testing.T) {
 	c := fakecluster.New(t)
 	cr, list := full(1)
@@ -164,7 +162,7 @@ func TestRefusalNamesTheField(t *testing.T) {
 	webhook := &apierrors.StatusError{ErrStatus: metav1.Status{
 		Status: metav1.StatusFailure, Code: http.StatusBadRequest, Message: `admission webhook "x" denied the request: the image is not signed`,
 	}}
-	// As API servers answer where an object has a field of a later Kubernetes.
+	// Responses of API servers to an object with a field of a later Kubernetes version.
 	created := apierrors.NewBadRequest(`Deployment in version "v1" cannot be handled as a Deployment: strict decoding error: ` +
 		`unknown field "spec.template.spec.topologySpreadConstraints[0].later"`)
 	applied := apierrors.NewInternalError(errors.New(`failed to create typed patch object: .spec.template.spec.later: field not declared in schema`))
@@ -206,10 +204,7 @@ func TestRefusalNamesTheField(t *testing.T) {
 	}
 }
 
-// Where the spec has the value that was refused, the path is that of the value: the operator's own entries of a list do
-// not count.
-//
-// Proves: R61, R74.
+// Proves: R61, R74 (the operator's own list entries do not count).
 func TestRefusalNamesTheValue(t *testing.T) {
 	owner, list := full(1)
 	w := owner.Spec.Workload

@@ -10,19 +10,17 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
-// The examples of docs/status.md of what could not be written are what is reported.
-//
-// Proves: R74.
+// Proves: R74 (the examples of docs/status.md).
 func TestExamplesAreWhatApplyReports(t *testing.T) {
 	owner := &v1alpha2.LlamaStackDistribution{ObjectMeta: metav1.ObjectMeta{Name: "my-server"}}
 	of := func(kind, name string) *metav1.ObjectMeta {
 		return &metav1.ObjectMeta{OwnerReferences: []metav1.OwnerReference{{Kind: kind, Name: name, Controller: new(true)}}}
 	}
 	const deployment = "Deployment my-server"
-	fixture.ExpectExample(t, problem.Conflict, problem.List{*Conflict(deployment, of("StatefulSet", "other"), owner)})
-	fixture.ExpectExample(t, problem.WaitingForRemoval, problem.List{*Conflict(deployment, of(v1alpha2.Kind, "my-server"), owner)})
-	fixture.ExpectExample(t, problem.ApplyFailed, problem.List{*Failed(deployment, "could not be applied", errors.New("etcdserver: request timed out"))})
+	framework.ExpectExample(t, problem.Conflict, problem.List{*Conflict(deployment, of("StatefulSet", "other"), owner)})
+	framework.ExpectExample(t, problem.WaitingForRemoval, problem.List{*Conflict(deployment, of(v1alpha2.Kind, "my-server"), owner)})
+	framework.ExpectExample(t, problem.ApplyFailed, problem.List{*Failed(deployment, "could not be applied", errors.New("etcdserver: request timed out"))})
 }

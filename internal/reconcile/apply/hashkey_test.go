@@ -37,7 +37,7 @@ func hashKeySecret(key string) *corev1.Secret {
 	}
 }
 
-// Proves: R54 (a random key of the operator's own, made once).
+// Proves: R54 (the operator creates one random key).
 func TestEnsureHashKey(t *testing.T) {
 	c := withSecrets(t)
 	first, err := apply.EnsureHashKey(t.Context(), c, c, hashKeyNamespace)
@@ -65,7 +65,7 @@ func TestEnsureHashKey(t *testing.T) {
 	}
 }
 
-// racer simulates another replica that creates the Secret between the read and the write.
+// racer is a replica that creates the Secret between the read and the write.
 type racer struct {
 	client.Client
 	theirs *corev1.Secret
@@ -78,7 +78,7 @@ func (r *racer) Create(ctx context.Context, o client.Object, opts ...client.Crea
 	return r.Client.Create(ctx, o, opts...)
 }
 
-// Two replicas that start at once agree on one key.
+// Two replicas that start together use the same key.
 func TestEnsureHashKeyRace(t *testing.T) {
 	theirs := strings.Repeat("t", 32)
 	c := withSecrets(t)

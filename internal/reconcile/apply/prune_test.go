@@ -21,7 +21,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fakecluster"
 )
 
-// generated returns a generated ConfigMap of this age in minutes.
+// generated returns a generated ConfigMap with this age in minutes.
 func generated(name string, age int) client.Object {
 	at := metav1.NewTime(time.Date(2026, 1, 2, 3, 0, 0, 0, time.UTC).Add(-time.Duration(age) * time.Minute))
 	return fakecluster.Owned(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID(name), CreationTimestamp: at}}, "u1")
@@ -31,13 +31,13 @@ func configMap(name string) objects.Object {
 	return &corev1.ConfigMap{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"}, ObjectMeta: metav1.ObjectMeta{Name: name}}
 }
 
-// Proves: R17 (of the generated ConfigMaps the desired and the previous one stay, and what pods mount), R19.
+// Proves: R17, R19 (the desired, the previous and the mounted ConfigMaps stay).
 func TestPruneConfigMaps(t *testing.T) {
 	for name, c := range map[string]struct {
 		cluster []client.Object
 		wanted  []objects.Object
 		deleted string
-		asked   bool // for the ReplicaSets
+		asked   bool // ReplicaSets are listed
 	}{
 		"the first": {[]client.Object{generated("a", 1)}, []objects.Object{configMap("a")}, "[]", false},
 		"the first edit": {
@@ -83,7 +83,7 @@ func TestPruneConfigMaps(t *testing.T) {
 			if got := fakecluster.Sorted(cluster.Deleted); got != c.deleted {
 				t.Errorf("deleted %s, want %s", got, c.deleted)
 			}
-			// Proves: R56, L-03 (an idle resource costs no request).
+			// Proves: R56, L-03 (an idle resource causes no request).
 			if (cluster.ListsOfReplicaSets > 0) != c.asked {
 				t.Errorf("ReplicaSets were listed %d times", cluster.ListsOfReplicaSets)
 			}
@@ -91,7 +91,7 @@ func TestPruneConfigMaps(t *testing.T) {
 	}
 }
 
-// Proves: R54, R17 (derived Secrets are kept and removed as ConfigMaps are, each sort by itself; credentials that nothing uses go).
+// Proves: R54, R17 (derived Secrets are pruned like ConfigMaps but separately, and unused credentials are deleted).
 func TestPruneDerivedSecrets(t *testing.T) {
 	credentials := func(hash string, age int) client.Object {
 		at := metav1.NewTime(time.Date(2026, 1, 2, 3, 0, 0, 0, time.UTC).Add(-time.Duration(age) * time.Minute))
@@ -133,7 +133,7 @@ func TestPruneDerivedSecrets(t *testing.T) {
 	}
 }
 
-// Proves: R17, L-08 (owned minus desired, and nothing else).
+// Proves: R17, L-08 (objects that are owned and not desired are deleted).
 func TestPruneOtherKinds(t *testing.T) {
 	named := func(name string) metav1.ObjectMeta { return metav1.ObjectMeta{Name: name, UID: types.UID(name)} }
 	cluster := fakecluster.New(t,
@@ -143,7 +143,7 @@ func TestPruneOtherKinds(t *testing.T) {
 		fakecluster.Owned(&corev1.Service{ObjectMeta: named("unowned")}, ""),
 		fakecluster.Owned(&corev1.Service{ObjectMeta: named("earlier")}, "u0"),
 		fakecluster.Owned(&corev1.ServiceAccount{ObjectMeta: named("my-stack-sa")}, "u1"),
-		fakecluster.Owned(&corev1.ServiceAccount{ObjectMeta: named("my-stack")}, "u1"), // the name of another kind's
+		fakecluster.Owned(&corev1.ServiceAccount{ObjectMeta: named("my-stack")}, "u1"), // same name, another kind
 		&corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "ai", Name: "users"}},
 	)
 	if f := applier(cluster).Prune(t.Context(), fakecluster.Owner(), fakecluster.Desired("a: 1")); f != nil {

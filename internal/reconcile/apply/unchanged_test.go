@@ -35,8 +35,8 @@ func tree(t *testing.T, text string) *unstructured.Unstructured {
 	return u
 }
 
-// Proves: R56, L-03, L-04 (nothing is sent where the operator's own fields are those that are desired, whatever others
-// have added; anything else is sent: another value, a field more, a field less, fields of an earlier write).
+// Proves: R56, L-03, L-04 (equal fields of the operator are not sent; another value, an extra or missing field, or
+// fields of an earlier write are).
 func TestIsApplied(t *testing.T) {
 	set := func(value any, path ...string) func(u *unstructured.Unstructured) {
 		return func(u *unstructured.Unstructured) {

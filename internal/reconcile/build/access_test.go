@@ -17,8 +17,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 )
 
-// Proves: R83 (what is exposed without authentication, or with it and without TLS, gets a warning; a Route always
-// encrypts).
+// Proves: R83 (exposure without authentication or without TLS gets a warning; a Route always encrypts).
 func TestBuildWarnsOfOpenServers(t *testing.T) {
 	const kubernetes = "\nauth: {provider: kubernetes}"
 	for name, c := range map[string]struct {
@@ -48,8 +47,7 @@ func TestBuildWarnsOfOpenServers(t *testing.T) {
 	}
 }
 
-// checkUnprotected calls Build and compares the warnings of an unprotected server; empty means none at
-// all.
+// checkUnprotected calls Build and compares the warnings of reason Unprotected.
 func checkUnprotected(t *testing.T, name string, in *Inputs, want string) {
 	t.Helper()
 	got := ""
@@ -63,8 +61,6 @@ func checkUnprotected(t *testing.T, name string, in *Inputs, want string) {
 	}
 }
 
-// Only where the configuration is known can it be said that has no authentication who calls.
-//
 // Proves: R83.
 func TestBuildWarnsOfOpenServersWhoseConfigurationIsKnown(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -94,9 +90,7 @@ func TestBuildWarnsOfOpenServersWhoseConfigurationIsKnown(t *testing.T) {
 	}
 }
 
-// The pod has the CA certificates of the API server exactly where the server asks it.
-//
-// Proves: R83, FR-061 (no token of the API server comes with them).
+// Proves: R83, FR-061 (other servers do not get the CA certificates, and no token comes with them).
 func TestBuildMountsTheClusterCAForTokensOfTheCluster(t *testing.T) {
 	for spec, want := range map[string]bool{
 		"auth: {provider: kubernetes}": true,
@@ -118,8 +112,7 @@ func TestBuildMountsTheClusterCAForTokensOfTheCluster(t *testing.T) {
 	}
 }
 
-// Proves: R83 (whatever of the overrides can lead the server past the configuration with its authentication gets a
-// warning, and nothing else does).
+// Proves: R83 (each override that can bypass the configuration gets a warning, and no other does).
 func TestBuildWarnsOfOverridesThatBypassAuthentication(t *testing.T) {
 	const auth = "auth: {provider: kubernetes}\n"
 	for name, c := range map[string]struct {

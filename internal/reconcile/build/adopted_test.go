@@ -18,15 +18,15 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/upgrade/release09"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
-// Proves: R48 (the image of release 0.9 is known until the resource names one).
+// Proves: R48 (the image of release 0.9 is kept until the resource names one).
 func TestAdoptedImage(t *testing.T) {
 	const old = "registry.example/starter:0.6.1"
 	for name, c := range map[string]struct {
 		annotations map[string]string
-		image       string // that the resource names
+		image       string // image in the resource's spec
 		want        string
 	}{
 		"release 0.9":            {nil, "", old},
@@ -54,8 +54,7 @@ func TestAdoptedImage(t *testing.T) {
 	}
 }
 
-// Proves: R48, R19 (under a name that nobody registered, edits of the workload apply with the image that runs, with a
-// warning; an edit that needs a generated configuration waits, and both name the two ways out).
+// Proves: R48, R19 (workload edits apply with a warning, other edits wait, and both messages name the two fixes).
 func TestUnknownNameKeepsItsImage(t *testing.T) {
 	const image = "registry.example/platform/core:v2.25"
 	in := inputs(t, "distribution-only")
@@ -85,8 +84,7 @@ func TestUnknownNameKeepsItsImage(t *testing.T) {
 	}
 }
 
-// Proves: R93 (an image that only nodes still have is a warning, with the ways out, before a pod on another node shows
-// it; a mirror is one of them).
+// Proves: R93 (the warning appears before a pod on another node fails to pull; a mirror avoids it).
 func TestImageOfARemovedOrganizationIsAWarning(t *testing.T) {
 	const image = "llamastack/distribution-starter:0.7.1"
 	in := inputs(t, "distribution-only")
@@ -107,9 +105,7 @@ func TestImageOfARemovedOrganizationIsAWarning(t *testing.T) {
 	}
 }
 
-// Proves: R48, R90, R91, R93 (which image each edit gives to a server that release 0.9 left with an image of the
-// removed organization, and what is said of it: one that may not be published is a warning before a pod shows it, until
-// the Deployment has it).
+// Proves: R48, R90, R91, R93 (an image that may not be published gets a warning until the Deployment has it).
 func TestImageOfAServerOfRelease09AfterAnEdit(t *testing.T) {
 	const (
 		old      = "docker.io/llamastack/distribution-starter:0.7.1"
@@ -138,7 +134,7 @@ func TestImageOfAServerOfRelease09AfterAnEdit(t *testing.T) {
 			}}}
 			in.Live.Spec.Template.Spec.Containers = []corev1.Container{{Name: names.ContainerName, Image: old}}
 			in.CR.Spec = v1alpha2.LlamaStackDistributionSpec{}
-			fixture.NoError(t, yaml.UnmarshalStrict([]byte(c.edit), &in.CR.Spec))
+			framework.NoError(t, yaml.UnmarshalStrict([]byte(c.edit), &in.CR.Spec))
 			refreshPods(in)
 			for _, says := range []string{c.says, strings.TrimPrefix(c.says, unproven)} { // the second time, the Deployment has the image
 				resolve(t, in, nil)
@@ -157,9 +153,7 @@ func TestImageOfAServerOfRelease09AfterAnEdit(t *testing.T) {
 	}
 }
 
-// Proves: R48, R91 (no edit replaces the image that release 0.9 left, as long as the distribution is the same: it could
-// be of another release line. What the operator's settings name of the same release line does, and a mirror of the
-// image.)
+// Proves: R48, R91 (only an image of the same release line from the settings, or a mirror, replaces it).
 func TestAdoptedImageStaysUntilTheDistributionChanges(t *testing.T) {
 	const old = "docker.io/llamastack/distribution-starter:0.6.1"
 	override := func(image string) func(*testing.T, *Inputs) {
@@ -169,7 +163,7 @@ func TestAdoptedImageStaysUntilTheDistributionChanges(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		change func(*testing.T, *Inputs)
-		want   string // empty: the one that the operator chooses
+		want   string // empty: the operator's choice
 	}{
 		"nothing changes": {func(*testing.T, *Inputs) {}, old},
 		"an edit":         {func(_ *testing.T, in *Inputs) { in.CR.Spec.Disabled = []string{"eval"} }, old},
@@ -193,7 +187,7 @@ func TestAdoptedImageStaysUntilTheDistributionChanges(t *testing.T) {
 		if want == "" {
 			want = in.Distribution.Image
 		}
-		for range 2 { // the second time, from what the first has made
+		for range 2 { // the second time uses the result of the first
 			d := deployment(t, build(t, in).Objects)
 			if got := d.Spec.Template.Spec.Containers[0].Image; got != want || d.Annotations[names.AnnotationAdoptedImage] != noted {
 				t.Errorf("%s: image %s, annotations %v; want %s, adopted %q", name, got, d.Annotations, want, noted)

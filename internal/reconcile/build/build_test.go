@@ -20,9 +20,10 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/upgrade/release09"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
-// Proves: FLOW, FR-021, FR-023, FR-032 (a complete spec becomes a configuration and everything that runs it).
+// Proves: FLOW, FR-021, FR-023, FR-032.
 func TestBuild(t *testing.T) {
 	in := inputs(t, "simple")
 	before := in.CR.DeepCopy()
@@ -62,7 +63,7 @@ func TestBuild(t *testing.T) {
 	}
 }
 
-// Proves: R15, US-1.3, R16 (a distribution alone, or an image that nothing is known of, runs as it is).
+// Proves: R15, US-1.3, R16 (a distribution alone, or an unknown image, runs with its own configuration).
 func TestBuildWithoutConfiguration(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(*Inputs)
@@ -110,7 +111,7 @@ func TestBuildWithoutConfiguration(t *testing.T) {
 	}
 }
 
-// Proves: R14, R16, FR-027e (what is missing for a configuration, and how to go on).
+// Proves: R14, R16, FR-027e (the message names the missing part and the fix).
 func TestNothingToGenerateFrom(t *testing.T) {
 	for name, c := range map[string]struct {
 		image, settings string
@@ -212,10 +213,8 @@ func TestSecretFaults(t *testing.T) {
 	}
 }
 
-// The key of a collector stays in its Secret: the pod's environment puts it into the header, which only a variable that stands
-// before can give a value. Values that this would not carry over are found first.
-//
-// Proves: FR-003, R25, R7, R8.
+// Proves: FR-003, R25, R7, R8 (the collector's key stays in its Secret, and an earlier variable puts it into the
+// header).
 func TestTelemetry(t *testing.T) {
 	in := inputs(t, "distribution-only")
 	in.CR.Spec.Providers = &v1alpha2.ProvidersSpec{
@@ -250,13 +249,11 @@ func TestTelemetry(t *testing.T) {
 	}
 	in.Secrets[0].Value = secret.New([]byte("123456"))
 	build(t, in)
-	in.Secrets[0].Value = secret.Value{} // there is no cluster to read it from
+	in.Secrets[0].Value = secret.Value{} // not read without a cluster
 	build(t, in)
 }
 
-// A value from a Secret must be a number where the server takes nothing else.
-//
-// Proves: R8, R33.
+// Proves: R8, R33 (the server requires a number).
 func TestSecretForANumber(t *testing.T) {
 	in := inputs(t, "distribution-only")
 	in.CR.Spec.Providers = &v1alpha2.ProvidersSpec{VectorIo: open(
@@ -268,11 +265,11 @@ func TestSecretForANumber(t *testing.T) {
 	}
 	in.Secrets[0].Value = secret.New([]byte("5432"))
 	build(t, in)
-	in.Secrets[0].Value = secret.Value{} // there is no cluster to read it from
+	in.Secrets[0].Value = secret.Value{} // not read without a cluster
 	build(t, in)
 }
 
-// Proves: NFR-004, FR-075 (all that is wrong is reported at once, each for its condition).
+// Proves: NFR-004, FR-075 (all errors are reported at once, each for its condition).
 func TestAllFaultsAtOnce(t *testing.T) {
 	in := inputs(t, "two-providers")
 	in.CR.Spec.Workload = &v1alpha2.WorkloadSpec{Storage: &v1alpha2.PVCStorageSpec{MountPath: new("relative")}}
@@ -300,7 +297,7 @@ func TestBuildIsDeterministic(t *testing.T) {
 	in.CR.Spec.Resources.Models = in.CR.Spec.Resources.Models[:1]
 	findSecrets(t, in)
 	var first string
-	for i := range 1000 {
+	for i := range framework.Loops(25, 1000) {
 		got := asJSON(t, build(t, in))
 		if i == 0 {
 			first = got
@@ -311,7 +308,7 @@ func TestBuildIsDeterministic(t *testing.T) {
 	}
 }
 
-// live returns the inputs of a reconcile after an upgrade of the operator: the former build made the Deployment.
+// live returns inputs after an upgrade of the operator, with a Deployment of the previous build.
 func live(t *testing.T, sample string) *Inputs {
 	t.Helper()
 	in := inputs(t, sample)
@@ -321,9 +318,7 @@ func live(t *testing.T, sample string) *Inputs {
 	return in
 }
 
-// The image of some built-in names is that of another distribution: its own configuration would not be what the name says.
-//
-// Proves: R15, R47.
+// Proves: R15, R47 (the built-in image belongs to another distribution, so the configuration is generated).
 func TestForeignImage(t *testing.T) {
 	for name, want := range map[string]string{
 		"starter": "", "remote-vllm": "# Base configuration: remote-vllm\n", "postgres-demo": "type: sql_postgres", "meta-reference-gpu": "- files",
@@ -344,9 +339,7 @@ func TestForeignImage(t *testing.T) {
 	}
 }
 
-// Below 0.3 nothing is applied even where nothing would have to be generated: an adopted Deployment is left alone.
-//
-// Proves: R16.
+// Proves: R16 (releases before 0.3 are refused even without a generated configuration).
 func TestTooOldAsItIs(t *testing.T) {
 	in := inputs(t, "distribution-only")
 	in.CR.Spec.Distribution = v1alpha2.DistributionSpec{Image: new("registry.example/mine:0.2.23")}
@@ -356,7 +349,7 @@ func TestTooOldAsItIs(t *testing.T) {
 	}
 }
 
-// Proves: R16 (a newer release is treated like the newest release line, with a warning), R48 (and so is one before an operator that knows it).
+// Proves: R16, R48 (an unknown newer release is treated as the newest known release line, with a warning).
 func TestNewerRelease(t *testing.T) {
 	in := inputs(t, "simple")
 	resolve(t, in, map[string]string{"image-overrides": "starter: mirror.example/starter:1.99.0"})
@@ -396,7 +389,7 @@ func TestUpgradeHolds(t *testing.T) {
 	}
 }
 
-// Proves: R48, R91 (another image of a built-in name is part of another build of the operator, which alone rolls nothing).
+// Proves: R48, R91.
 func TestUpgradeWithAnotherBuiltInImageHolds(t *testing.T) {
 	in := live(t, "simple")
 	newer := *in.Distribution
@@ -407,7 +400,7 @@ func TestUpgradeWithAnotherBuiltInImageHolds(t *testing.T) {
 	}
 }
 
-// Proves: R89 (adoption from release 0.9 leaves the pods as they are, until the next edit; nothing that only new pods need is made).
+// Proves: R89 (adoption keeps the pods until the next edit, and creates nothing that only new pods need).
 func TestAdoptionHolds(t *testing.T) {
 	in := inputs(t, "simple")
 	in.Live = &appsv1.Deployment{}
@@ -435,15 +428,13 @@ func TestAdoptionHolds(t *testing.T) {
 		t.Errorf("an edit makes build %q, held %q", got, d.HeldBuild)
 	}
 
-	// Release 0.9 wrote over a template of this operator's: its fields are mixed.
+	// Release 0.9 overwrote a template of this operator, so the fields are mixed.
 	in.Live.Annotations = map[string]string{names.AnnotationInputHash: hashOf(in)}
 	if d := build(t, in); d.HeldBuild != "" {
 		t.Errorf("a template of both is held: %q", d.HeldBuild)
 	}
 }
 
-// What a held Deployment mounts must be among the desired objects, or else it would be pruned.
-//
 // Proves: R48, R17, R19.
 func TestUpgradeHoldsTheMountedConfigMap(t *testing.T) {
 	in := live(t, "simple")
@@ -468,7 +459,7 @@ func TestUpgradeHoldsTheMountedConfigMap(t *testing.T) {
 	}
 }
 
-// Proves: R27, R47 (another image or name of the distribution finds the state on the PVC).
+// Proves: R27, R47 (another image or distribution name keeps the state directory).
 func TestStateStaysWhereItIs(t *testing.T) {
 	for name, c := range map[string]struct {
 		storage *v1alpha2.PVCStorageSpec
@@ -517,7 +508,7 @@ func TestStateStaysWhereItIs(t *testing.T) {
 	}
 }
 
-// Proves: R48, FR-026 (what releases a held Deployment).
+// Proves: R48, FR-026.
 func TestHoldIsReleased(t *testing.T) {
 	for name, change := range map[string]func(*testing.T, *Inputs){
 		"an edit": func(_ *testing.T, in *Inputs) { in.CR.Spec.Workload.Replicas = new(int32(2)) },
@@ -557,7 +548,7 @@ func TestHoldIsReleased(t *testing.T) {
 	}
 }
 
-// Proves: R19 (faults beat a hold: nothing is applied).
+// Proves: R19 (nothing is applied).
 func TestFaultsBeatHold(t *testing.T) {
 	in := live(t, "simple")
 	in.Secrets[0].State = Missing
@@ -566,7 +557,7 @@ func TestFaultsBeatHold(t *testing.T) {
 	}
 }
 
-// Proves: R12 as far as it reaches: warnings of the engine do not keep a spec from being applied.
+// Proves: R12 (warnings do not keep a spec from being applied).
 func TestWarningsAreKept(t *testing.T) {
 	in := inputs(t, "simple")
 	in.CR.Spec.Providers.Inference = open(`{"provider":"homegrown","endpoint":"http://x:1"}`)
@@ -580,7 +571,7 @@ func TestWarningsAreKept(t *testing.T) {
 	}
 }
 
-// Proves: R33 (where the type of a field is not known, a value that looks like a number is a warning).
+// Proves: R33.
 func TestNumberForAnUnknownType(t *testing.T) {
 	in := inputs(t, "simple")
 	in.CR.Spec.Providers.Inference = open(`{"provider":"homegrown","endpoint":"http://x:1","secretRefs":{"pin":{"name":"n","key":"k"}}}`)
@@ -592,7 +583,7 @@ func TestNumberForAnUnknownType(t *testing.T) {
 	}
 }
 
-// Proves: R34 (a name that no Service can be named after is reported before anything is written).
+// Proves: R34 (a name that is invalid for a Service is an error).
 func TestResourceName(t *testing.T) {
 	for name, right := range map[string]bool{
 		"a": true, "my-stack-2": true, strings.Repeat("a", 55): true,
@@ -607,7 +598,7 @@ func TestResourceName(t *testing.T) {
 	}
 }
 
-// Proves: R63 (the work ends with its context, whatever it is busy with, and what is complete too late is not applied).
+// Proves: R63 (Build stops with its context, and a late result is not applied).
 func TestBuildEndsWithItsContext(t *testing.T) {
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()

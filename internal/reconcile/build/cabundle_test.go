@@ -19,10 +19,10 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
-const certificate, otherCertificate = fixture.CACertificate, fixture.OtherCACertificate
+const certificate, otherCertificate = framework.CACertificate, framework.OtherCACertificate
 
 func bundleOf(t *testing.T, list []objects.Object) *corev1.ConfigMap {
 	t.Helper()
@@ -35,7 +35,7 @@ func bundleOf(t *testing.T, list []objects.Object) *corev1.ConfigMap {
 	return nil
 }
 
-// Proves: FR-063, R40, R97, L-23 (which key counts, and a blank one does not; the server is pointed to the certificates; another content is one other pod template).
+// Proves: FR-063, R40, R97, L-23 (ca-bundle.crt comes before ca.crt, then the only key, and blank keys do not count).
 func TestCABundle(t *testing.T) {
 	for name, c := range map[string]struct {
 		data map[string]string
@@ -94,7 +94,7 @@ func TestCABundle(t *testing.T) {
 	}
 }
 
-// Proves: R20, R40, R97, FR-074, FR-075 (each fault names the ConfigMap and heals by itself).
+// Proves: R20, R40, R97, FR-074, FR-075 (each error names the ConfigMap and clears without an edit).
 func TestCABundleFaults(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(*CABundleFact)
@@ -141,10 +141,10 @@ func TestCABundleFaults(t *testing.T) {
 	}
 }
 
-// Proves: R40, R97 (of the platform's ConfigMap all certificates count, named or not, in the order of the keys, and nothing else; the pods trust them as release
-// 0.9's did, if the custom resource names no other bundle).
+// Proves: R40, R97 (certificates are ordered by key, and other content is dropped; pods use the bundle if the custom
+// resource names no other).
 func TestPlatformCABundle(t *testing.T) {
-	first, second := fixture.NewCACertificate(t), fixture.NewCACertificate(t)
+	first, second := framework.NewCACertificate(t), framework.NewCACertificate(t)
 	const key = "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n"
 	fact := PlatformCABundle("ai", map[string]string{
 		"odh-ca-bundle.crt": "# a comment\n" + second + key, "ca-bundle.crt": first, "notes": "-----BEGIN CERTIFICATE-----\nMIIC\n-----END CERTIFICATE-----\n",
@@ -185,9 +185,9 @@ func TestPlatformCABundle(t *testing.T) {
 	}
 }
 
-// Proves: R97 (the CA of the platform's Services is trusted where it exists, in addition to what else is).
+// Proves: R97 (the Service CA is added to other bundles).
 func TestServiceCAIsTrusted(t *testing.T) {
-	service, mine := fixture.NewCACertificate(t), fixture.NewCACertificate(t)
+	service, mine := framework.NewCACertificate(t), framework.NewCACertificate(t)
 	for name, c := range map[string]struct {
 		bundle map[string]string
 		want   string
@@ -217,7 +217,7 @@ func TestServiceCAIsTrusted(t *testing.T) {
 // key is a private key, which must never be copied into a bundle.
 const key = "-----BEGIN EC PRIVATE KEY-----\nY2FuYXJ5\n-----END EC PRIVATE KEY-----\n"
 
-// trusted is a certificate with OpenSSL's trust settings after it.
+// trusted returns a certificate with OpenSSL's trust settings.
 func trusted(t *testing.T) string {
 	t.Helper()
 	block, _ := pem.Decode([]byte(certificate))
@@ -225,7 +225,7 @@ func trusted(t *testing.T) string {
 	return string(pem.EncodeToMemory(&pem.Block{Type: "TRUSTED CERTIFICATE", Bytes: append(block.Bytes, notes...)}))
 }
 
-// Proves: R65, R66 (of a bundle the certificates are copied and nothing else: no key, no text).
+// Proves: R65, R66.
 func TestCABundleHoldsCertificatesAlone(t *testing.T) {
 	for name, c := range map[string]struct {
 		text, want string
@@ -257,7 +257,7 @@ func TestCABundleHoldsCertificatesAlone(t *testing.T) {
 	}
 }
 
-// Proves: R66 (a certificate that is broken is named by its number; nothing of it is quoted).
+// Proves: R66 (a broken certificate is named by its number and not quoted).
 func TestCABundleNamesBrokenCertificates(t *testing.T) {
 	broken := func(inner string) string {
 		return "-----BEGIN CERTIFICATE-----\n" + inner + "\n-----END CERTIFICATE-----\n"
@@ -286,7 +286,7 @@ func der(t *testing.T) []byte {
 	return block.Bytes
 }
 
-// Proves: R63 (of many keys a message names a few).
+// Proves: R63.
 func TestCABundleNamesFewKeys(t *testing.T) {
 	in := inputs(t, "distribution-only")
 	data := map[string]string{}
@@ -299,8 +299,7 @@ func TestCABundleNamesFewKeys(t *testing.T) {
 	}
 }
 
-// Proves: R65 (a ConfigMap of another namespace without its owner's consent: refused in both places, with the way out, and the class of
-// what heals by itself).
+// Proves: R65 (the message names a fix, and the error clears without an edit).
 func TestForeignConfigMapsNeedConsent(t *testing.T) {
 	in := inputs(t, "distribution-only")
 	in.CR.Spec.OverrideConfig = &v1alpha2.OverrideConfigSpec{ConfigMapName: "mine"}

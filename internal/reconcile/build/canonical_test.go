@@ -8,12 +8,10 @@ import (
 
 	kjson "sigs.k8s.io/json"
 
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
-// FuzzCanonicalJSON writes any JSON as it is written of a decoded tree, which is what the hashes of Deployments that run were made of.
-//
-// Proves: R48.
+// Proves: R48 (the form equals the encoding of a decoded tree, which existing hashes use).
 func FuzzCanonicalJSON(f *testing.F) {
 	for _, text := range []string{
 		`{"b":{"d":1,"c":[{"z":null,"a":true}]},"a":"x"}`, `{"a":1,"a":2,"\u0061":3,"A":4}`, `[1.0,1e2,-0,0.1,9223372036854775807,9223372036854775808,1E-9]`,
@@ -31,7 +29,7 @@ func FuzzCanonicalJSON(f *testing.F) {
 			return
 		}
 		want, err := json.Marshal(tree)
-		fixture.NoError(t, err)
+		framework.NoError(t, err)
 		if got := canonicalJSON(json.RawMessage(text)); got != string(want) {
 			t.Errorf("%s is written %s, want %s", text, got, want)
 		}

@@ -19,12 +19,12 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 const serviceHost = "plain-stack-service.ai.svc"
 
-// withTLS returns the inputs of a server with TLS and this content of its Secret.
+// withTLS returns the inputs of a server with TLS and this Secret content.
 func withTLS(t *testing.T, data map[string][]byte) *Inputs {
 	t.Helper()
 	in := inputs(t, "distribution-only")
@@ -40,10 +40,10 @@ func setCertificate(in *Inputs, data map[string][]byte) {
 	in.Certificate.Certificate, in.Certificate.Key, in.Certificate.CA = data["tls.crt"], secret.New(data["tls.key"]), data["ca.crt"]
 }
 
-// Proves: FR-061, FR-062, US-5.3, R39, R26 (the certificate is mounted where the configuration looks for it; probes,
-// Service and URL follow; the template has a hash of the certificate and nothing of the key).
+// Proves: FR-061, FR-062, US-5.3, R39, R26 (mount, probes, Service and URL use TLS; the template has a hash of the
+// certificate and nothing of the key).
 func TestTLSReachesEveryObject(t *testing.T) {
-	ca := fixture.NewCA(t)
+	ca := framework.NewCA(t)
 	data := ca.ServerSecret([]string{serviceHost})
 	in := withTLS(t, data)
 	d := build(t, in)
@@ -91,11 +91,10 @@ func TestTLSReachesEveryObject(t *testing.T) {
 	}
 }
 
-// Proves: FR-062, R61 (the data cannot be where the certificate is, nor below it: Kubernetes would refuse the pod, or
-// could not start it).
+// Proves: FR-062, R61 (Kubernetes refuses or cannot start a pod with data at or below the certificate directory).
 func TestDataIsNotWhereTheCertificateIs(t *testing.T) {
 	for at, wrong := range map[string]bool{serverconfig.TLSDir: true, serverconfig.TLSDir + "/data": true, serverconfig.TLSDir + "-data": false} {
-		in := withTLS(t, fixture.NewCA(t).ServerSecret([]string{serviceHost}))
+		in := withTLS(t, framework.NewCA(t).ServerSecret([]string{serviceHost}))
 		in.CR.Spec.Workload = &v1alpha2.WorkloadSpec{Storage: &v1alpha2.PVCStorageSpec{MountPath: &at}}
 		_, faults := buildWith(t.Context(), in)
 		if got := faults.Message(); wrong != strings.Contains(got, "spec.workload.storage.mountPath: Invalid value") {
@@ -104,10 +103,9 @@ func TestDataIsNotWhereTheCertificateIs(t *testing.T) {
 	}
 }
 
-// Proves: FR-062, L-28 (another certificate is one other template; another CA in the Secret changes nothing, since the
-// pods do not read it).
+// Proves: FR-062, L-28 (a new CA in the Secret does not roll them, because pods do not read it).
 func TestRotatedCertificateRollsThePods(t *testing.T) {
-	ca := fixture.NewCA(t)
+	ca := framework.NewCA(t)
 	data := ca.ServerSecret([]string{serviceHost})
 	in := withTLS(t, data)
 	before := deployment(t, build(t, in).Objects)
@@ -115,7 +113,7 @@ func TestRotatedCertificateRollsThePods(t *testing.T) {
 	if d := build(t, in); d.HeldBuild == "" {
 		t.Error("the same certificate rolls the pods when the operator is upgraded")
 	}
-	data["ca.crt"] = fixture.NewCA(t).PEM
+	data["ca.crt"] = framework.NewCA(t).PEM
 	setCertificate(in, data)
 	if d := build(t, in); d.HeldBuild == "" {
 		t.Error("another CA certificate rolls the pods")
@@ -126,10 +124,9 @@ func TestRotatedCertificateRollsThePods(t *testing.T) {
 	}
 }
 
-// Proves: FR-062, FR-075, R20, L-23 (each defect is named with the field, the Secret and what to do, before anything is
-// rolled out, and heals by itself).
+// Proves: FR-062, FR-075, R20, L-23 (each error names the field, the Secret and the fix, and clears without an edit).
 func TestCertificateFaults(t *testing.T) {
-	ca := fixture.NewCA(t)
+	ca := framework.NewCA(t)
 	good := ca.ServerSecret([]string{serviceHost})
 	other := ca.ServerSecret([]string{serviceHost})
 	with := func(key string, value []byte) map[string][]byte {
@@ -180,7 +177,7 @@ func TestCertificateFaults(t *testing.T) {
 				!strings.Contains(faults.Message(), c.want) {
 				t.Errorf("faults %+v\nwant %s %q", faults, c.reason, c.want)
 			}
-			// A certificate that is valid, but for other hosts, is checked again when it ends.
+			// A valid certificate for other hosts is checked again at its expiry.
 			if again := slices.Contains([]string{"not yet valid", "another host", "common name only"}, name); again == d.RequeueAt.IsZero() {
 				t.Errorf("checked again at %v", d.RequeueAt)
 			}
@@ -188,9 +185,9 @@ func TestCertificateFaults(t *testing.T) {
 	}
 }
 
-// Proves: FR-062 (every name by which a certificate can cover the Service; the time when it ends is known).
+// Proves: FR-062 (all names by which a certificate can cover the Service, and its expiry).
 func TestCertificateForTheService(t *testing.T) {
-	ca := fixture.NewCA(t)
+	ca := framework.NewCA(t)
 	for name, hosts := range map[string][]string{
 		"as OpenShift issues it": {serviceHost, serviceHost + ".cluster.local"},
 		"wildcard":               {"*.ai.svc"},
@@ -209,7 +206,7 @@ func TestCertificateForTheService(t *testing.T) {
 	}
 }
 
-// Proves: R64, R54 (what must not or cannot read the Secret checks all the rest).
+// Proves: R64, R54 (without the Secret, everything else is checked).
 func TestTLSWithoutACluster(t *testing.T) {
 	in := withTLS(t, nil)
 	in.Certificate.State, in.HashKey = Unknown, secret.Value{}
@@ -228,8 +225,7 @@ func TestTLSWithoutACluster(t *testing.T) {
 	}
 }
 
-// Proves: R39, R15 (scheme and probes follow the TLS files of a base, whether the image runs it unchanged or a
-// configuration is made from it).
+// Proves: R39, R15 (scheme and probes follow the TLS files of an unchanged base and of a generated configuration).
 func TestTLSOfABaseIsRecognised(t *testing.T) {
 	for name, c := range map[string]struct {
 		server string
@@ -261,11 +257,10 @@ func TestTLSOfABaseIsRecognised(t *testing.T) {
 	}
 }
 
-// Proves: R39 (the certificate is always mounted; the user's own configuration decides whether it is used, and who
-// asked for TLS is warned).
+// Proves: R39 (the user's configuration decides whether the mounted certificate is used, and a warning says so).
 func TestTLSBesideAnOverride(t *testing.T) {
 	const mounted = "tls_certfile: /etc/llama-stack-tls/tls.crt, tls_keyfile: /etc/llama-stack-tls/tls.key"
-	data := fixture.NewCA(t).ServerSecret([]string{serviceHost})
+	data := framework.NewCA(t).ServerSecret([]string{serviceHost})
 	for server, want := range map[string]struct {
 		scheme  corev1.URIScheme
 		warning string

@@ -58,7 +58,7 @@ func derivedSecret(t *testing.T, list []objects.Object) *corev1.Secret {
 	return nil
 }
 
-// Proves: FR-050a, FR-052, R24, X14 (what each release line gets of a connection string).
+// Proves: FR-050a, FR-052, R24, X14 (the parts of a connection string by release line).
 func TestDerivedSecret(t *testing.T) {
 	const dsn = "postgresql://us%40er:" + canary + "%40@db:5433/st%3Aack?sslmode=verify-full"
 	for line, want := range map[string]map[string]string{
@@ -99,7 +99,7 @@ func TestDerivedSecret(t *testing.T) {
 	}
 }
 
-// Proves: R24, R67 (one PostgreSQL for all state: the client of the key-value state takes the parts as they are, the password is there once).
+// Proves: R24, R67 (the client of the kv backend takes the decoded parts, and the password is stored once).
 func TestDerivedSecretOfOneDatabaseForAllState(t *testing.T) {
 	const dsn = "postgresql://us%40er:" + canary + "@db/stack"
 	for name, want := range map[string]map[string]string{
@@ -152,7 +152,7 @@ func checkNothingOutsideSecrets(t *testing.T, d *result, value string) {
 	}
 }
 
-// Proves: R54, L-23, FR-026 (another value is another Secret and one other pod template; the same value is the same).
+// Proves: R54, L-23, FR-026 (a new value makes a new Secret and a new pod template).
 func TestDerivedSecretFollowsRotation(t *testing.T) {
 	const dsn = "postgresql://u:" + canary + "@db/d"
 	before := build(t, withStorage(t, "0.7", dsn))
@@ -174,7 +174,7 @@ func TestDerivedSecretFollowsRotation(t *testing.T) {
 	}
 }
 
-// Proves: R48, L-28, R54 (an upgrade of the operator leaves the Secret that pods use where it is).
+// Proves: R48, L-28, R54.
 func TestUpgradeHoldsTheDerivedSecret(t *testing.T) {
 	in := withStorage(t, "0.7", "postgresql://u:"+canary+"@db/d")
 	in.Build = "1.0.0"
@@ -201,7 +201,7 @@ func TestUpgradeHoldsTheDerivedSecret(t *testing.T) {
 	}
 }
 
-// Proves: R24, R33, FR-073, FR-075 (what is wrong with a connection string is said without quoting it, and heals by itself).
+// Proves: R24, R33, FR-073, FR-075 (errors do not quote the connection string and clear without an edit).
 func TestConnectionStringFaults(t *testing.T) {
 	for name, c := range map[string]struct{ line, dsn, want string }{
 		"no URI":                  {"0.7", canary, "neither a URI"},
@@ -241,7 +241,7 @@ func TestConnectionStringFaults(t *testing.T) {
 	}
 }
 
-// Proves: R8, R24 (a Redis password may look like anything: it is part of a longer string), FR-050a, US-4.2.
+// Proves: R8, R24, FR-050a, US-4.2 (a Redis password may have any form, because it is part of a longer string).
 func TestRedisPassword(t *testing.T) {
 	for value, want := range map[string]string{
 		"123456": "123456", "true": "true", "~root": "%7Eroot", "${env.HOME}": "%24%7Benv.HOME%7D", `p@:/#%41?&"' 1`: "p%40%3A%2F%23%2541%3F%26%22%27%201",
@@ -262,7 +262,7 @@ func TestRedisPassword(t *testing.T) {
 	}
 }
 
-// Proves: R54 (without a cluster nothing that derives from a secret value is made up).
+// Proves: R54 (without a cluster, nothing is derived from secret values).
 func TestDerivedSecretWithoutACluster(t *testing.T) {
 	in := withStorage(t, "0.7", "")
 	in.HashKey = secret.Value{}

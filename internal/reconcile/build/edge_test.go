@@ -22,7 +22,7 @@ func exposed(t *testing.T, expose string, edge settings.Edge) *Inputs {
 	return in
 }
 
-// Proves: FR-065, R62, R61 (a host name that no edge takes is named before anything is written).
+// Proves: FR-065, R62, R61.
 func TestBuildRefusesWrongHostnames(t *testing.T) {
 	for name, c := range map[string]struct {
 		expose string
@@ -42,10 +42,10 @@ func TestBuildRefusesWrongHostnames(t *testing.T) {
 			t.Errorf("%s: %q, want %q", name, problems.Message(), c.want)
 		}
 	}
-	build(t, exposed(t, "false", settings.Edge{Err: errors.New("wrong")})) // a wrong setting does not harm what is not exposed
+	build(t, exposed(t, "false", settings.Edge{Err: errors.New("wrong")})) // a wrong setting does not matter without exposure
 }
 
-// Proves: R62 (an Ingress without a host name is warned of, or forbidden; with a domain it has one).
+// Proves: R62 (an Ingress without a host name gets a warning or an error; a domain provides one).
 func TestBuildWarnsOfMissingHostnames(t *testing.T) {
 	for name, c := range map[string]struct {
 		expose string
@@ -72,8 +72,8 @@ func TestBuildWarnsOfMissingHostnames(t *testing.T) {
 	}
 }
 
-// Proves: FR-064, R62 (a Route where the cluster has them, an HTTPRoute where the settings name a Gateway, else an
-// Ingress; the setting chooses, and an API that the cluster lacks is waited for).
+// Proves: FR-064, R62 (the default is Route, then HTTPRoute with a Gateway in the settings, then Ingress; a missing API
+// is waited for).
 func TestBuildChoosesTheEdge(t *testing.T) {
 	gateway := &settings.Gateway{Name: "public", Namespace: "gateways"}
 	all := objects.EdgeAPIs{Route: true, HTTPRoute: true}
@@ -114,7 +114,7 @@ func TestBuildChoosesTheEdge(t *testing.T) {
 	}
 }
 
-// Proves: R62 (the younger of two custom resources that use one host is warned, with the name of the elder).
+// Proves: R62 (the warning on the younger of two custom resources names the older one).
 func TestBuildWarnsOfATakenHost(t *testing.T) {
 	for name, c := range map[string]struct {
 		expose string
@@ -140,7 +140,7 @@ func TestBuildWarnsOfATakenHost(t *testing.T) {
 	}
 }
 
-// Proves: R62 (a host name that OpenShift's router makes is nobody else's).
+// Proves: R62 (host names that OpenShift's router generates are unique).
 func TestSharesHostFollowsTheEdge(t *testing.T) {
 	for name, c := range map[string]struct {
 		expose string

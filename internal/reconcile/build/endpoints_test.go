@@ -28,8 +28,7 @@ func endpointInputs(t *testing.T) *Inputs {
 	return in
 }
 
-// Proves: R11, R48 (an address becomes what the provider type reads; another one makes another configuration and
-// another hash).
+// Proves: R11, R48 (each provider type gets the address in its field, and another address changes the hash).
 func TestEndpointsGetIntoTheConfiguration(t *testing.T) {
 	hashes := map[string]bool{}
 	for _, host := range []string{"one", "two"} {
@@ -55,7 +54,7 @@ func TestEndpointsGetIntoTheConfiguration(t *testing.T) {
 	}
 }
 
-// Proves: R20 (what gets into no configuration is not waited for, nor refused).
+// Proves: R20.
 func TestEndpointsOfDisabledAPIsDoNotCount(t *testing.T) {
 	in := inputsOf(t, withEndpointFrom+"disabled: [inference, vectorIo]\n", "")
 	refreshPods(in)
@@ -65,7 +64,7 @@ func TestEndpointsOfDisabledAPIsDoNotCount(t *testing.T) {
 	}
 }
 
-// Proves: R19, R20, R47 (what has no address is named with its class and the way out, and nothing is built).
+// Proves: R19, R20, R47 (each error has its class and a fix, and nothing is built).
 func TestEndpointsWithoutAnAddressAreReported(t *testing.T) {
 	const path = "spec.providers.inference.endpointFrom: "
 	for name, c := range map[string]struct {

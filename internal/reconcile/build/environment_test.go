@@ -8,10 +8,10 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
-// Proves: FR-022, FR-075 (a reference to a variable that the operator sets in this container brings no warning; one to a variable that nothing sets does).
+// Proves: FR-022, FR-075.
 func TestReferencesToVariablesOfTheOperatorBringNoWarning(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(*Inputs)
@@ -21,7 +21,7 @@ func TestReferencesToVariablesOfTheOperatorBringNoWarning(t *testing.T) {
 			"HOME", "HF_HOME", "SQLITE_STORE_DIR", "FILES_STORAGE_DIR", "MILVUS_DB_PATH", "RUN_CONFIG_PATH", "LLAMA_STACK_PORT",
 		}},
 		"with CA certificates": {func(in *Inputs) {
-			in.CABundle = &CABundleFact{Namespace: in.CR.Namespace, Name: "ca", Data: map[string]string{"ca.crt": string(fixture.NewCA(t).PEM)}}
+			in.CABundle = &CABundleFact{Namespace: in.CR.Namespace, Name: "ca", Data: map[string]string{"ca.crt": string(framework.NewCA(t).PEM)}}
 		}, []string{"SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "GRPC_DEFAULT_SSL_ROOTS_FILE_PATH", "AWS_CA_BUNDLE"}},
 	} {
 		in := func(variable string) *Inputs {

@@ -11,13 +11,10 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/endpoint"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
-// The examples of docs/status.md that need a cluster, a registry or settings are what Build reports. Package cli proves
-// those for which a file is enough.
-//
-// Proves: R74.
+// Proves: R74 (the examples that need a cluster, a registry or settings; package cli tests the others).
 func TestExamplesAreWhatBuildReports(t *testing.T) {
 	const (
 		vllm     = "providers: {inference: [{id: vllm, provider: vllm, endpoint: 'http://vllm:8000/v1', apiKey: {name: vllm-token, key: token}}]}"
@@ -45,7 +42,7 @@ func TestExamplesAreWhatBuildReports(t *testing.T) {
 		problem.MissingConfigLabels: {"distribution: {image: '" + image + "'}\n" + vllm, func(*Inputs) {}},
 		problem.UnknownServerLine: {vllm, func(in *Inputs) {
 			resolve(t, in, map[string]string{"distributions": "starter: {image: '" + image + "', config: 'version: 2'}"})
-			in.Distribution.Candidates = nil // a configuration that is of no release line
+			in.Distribution.Candidates = nil // a configuration of no release line
 		}},
 		problem.InvalidBaseConfig: {vllm, func(in *Inputs) {
 			resolve(t, in, map[string]string{"distributions": "starter: {image: 'registry.example.com/team/server:0.7.1', config: 'version: 9'}"})
@@ -64,6 +61,6 @@ func TestExamplesAreWhatBuildReports(t *testing.T) {
 		findSecrets(t, in)
 		c.change(in)
 		_, problems := Build(t.Context(), in)
-		fixture.ExpectExample(t, reason, problems)
+		framework.ExpectExample(t, reason, problems)
 	}
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 )
 
-// packaged returns inputs with two external providers, one with an inline package.
+// packaged returns inputs with two external providers, one of them with an inline package.
 func packaged(t *testing.T, image string) *Inputs {
 	t.Helper()
 	in := found(t, func(s *v1alpha2.LlamaStackDistributionSpec) {
@@ -31,8 +31,8 @@ func packaged(t *testing.T, image string) *Inputs {
 	return in
 }
 
-// Proves: FR-014, FR-090, R46 (what the configuration loads is installed in the pod, from where mirrors have it), R48
-// (an upgrade of the operator changes no pod; a change of the mirrors does).
+// Proves: FR-014, FR-090, R46, R48 (images come from their mirrors; an upgrade of the operator keeps the pods, and a
+// change of the mirrors rolls them).
 func TestExternalProvidersAreInstalled(t *testing.T) {
 	in := packaged(t, "quay.io/team/tiny:1")
 	in.Mirrors = settings.Mirrors{{Prefix: "quay.io/team", Location: "registry.example.com/mirror"}}
@@ -65,8 +65,7 @@ func TestExternalProvidersAreInstalled(t *testing.T) {
 	}
 }
 
-// Proves: R46, R74 (an image that is not one is named by its field, also where nobody reads it), FR-090 (nobody needs
-// the package of a disabled API).
+// Proves: R46, R74, FR-090 (an image that is not read is checked too; packages of disabled APIs are not needed).
 func TestImagesOfExternalProvidersAreChecked(t *testing.T) {
 	_, problems := Build(t.Context(), packaged(t, "NOT:AN:IMAGE"))
 	if !slices.ContainsFunc(problems, func(p problem.Problem) bool {

@@ -11,16 +11,13 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 )
 
-// Each restriction forbids its own fields and no others, and without it they are built. The message names the field, the setting and
-// what to do.
-//
-// Proves: R19.
+// Proves: R19 (a restriction forbids only its own fields, and the message names the field, the setting and the fix).
 func TestBuildRefusesWhatTheSettingsForbid(t *testing.T) {
 	const volumes = "workload: {overrides: {volumes: [{name: ok, emptyDir: {}}, {name: host, hostPath: {path: /}}]}}"
 	for name, c := range map[string]struct {
 		sections    string
 		restriction settings.Restriction
-		want        []string // one for each fault
+		want        []string // one for each error
 	}{
 		"hostPath volume": {
 			volumes, settings.ForbidHostPathVolumes, []string{"spec.workload.overrides.volumes[1].hostPath: Forbidden: "},
@@ -88,7 +85,7 @@ func TestBuildRefusesWhatTheSettingsForbid(t *testing.T) {
 	}
 }
 
-// What no restriction is about is built although everything is forbidden.
+// All restrictions together still allow the fields without a restriction.
 func TestBuildAllowsTheRestWithEveryRestriction(t *testing.T) {
 	in := sampleWith(t, "distribution-only", `
 workload:

@@ -19,18 +19,18 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
-// canary stands for a secret value; no test may find it in what Build returns.
+// canary is a secret value, which must not appear in the result of Build.
 const canary = "sk-canary-7f3a"
 
 // inputs returns complete inputs for a sample, with all Secrets.
 func inputs(t *testing.T, sample string) *Inputs {
 	t.Helper()
-	data := fixture.ReadFile(t, "../../../config/samples/v1alpha2-"+sample+".yaml")
+	data := framework.ReadFile(t, "../../../config/samples/v1alpha2-"+sample+".yaml")
 	cr := &v1alpha2.LlamaStackDistribution{}
-	fixture.NoError(t, yaml.UnmarshalStrict(data, cr))
+	framework.NoError(t, yaml.UnmarshalStrict(data, cr))
 	cr.Namespace, cr.UID, cr.Generation = "ai", "11111111-2222-3333-4444-555555555555", 1
 	in := NewInputs(cr)
 	in.HashKey, in.Build = secret.New([]byte("0123456789abcdef0123456789abcdef")), "1.2.3+abc"
@@ -39,15 +39,14 @@ func inputs(t *testing.T, sample string) *Inputs {
 	return in
 }
 
-// lineOfTests is the default release line of servers in these tests: the newest one with safety.
+// lineOfTests is the default release line of servers in these tests, the newest one with safety.
 const lineOfTests = "0.7"
 
-// resolve sets the distribution, with the operator's settings given. A server of lineOfTests runs. Its image counts as
-// published.
+// resolve sets the distribution with these operator settings. A server of lineOfTests runs, and its image is published.
 func resolve(t *testing.T, in *Inputs, data map[string]string) {
 	t.Helper()
 	s, err := settings.Parse(data)
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	d, f := s.ResolveWithHints(&in.CR.Spec.Distribution, Hints(in, lineOfTests))
 	if f != nil {
 		t.Fatal(f)
@@ -56,7 +55,7 @@ func resolve(t *testing.T, in *Inputs, data map[string]string) {
 	in.Distribution = d
 }
 
-// findSecrets sets the facts of all references of the spec.
+// findSecrets marks all references of the spec as found.
 func findSecrets(t *testing.T, in *Inputs) {
 	t.Helper()
 	uses, findings := serverconfig.SecretUses(NewInputs(in.CR).Spec)
@@ -69,7 +68,7 @@ func findSecrets(t *testing.T, in *Inputs) {
 	}
 }
 
-// findOverride sets the fact for spec.overrideConfig.
+// findOverride sets the content of the ConfigMap in spec.overrideConfig.
 func findOverride(t *testing.T, in *Inputs, content string) {
 	t.Helper()
 	refreshPods(in)
@@ -158,7 +157,7 @@ func checkNoCanary(t *testing.T, d *result, faults problem.List) {
 func asJSON(t *testing.T, v any) string {
 	t.Helper()
 	data, err := json.Marshal(v)
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	return string(data)
 }
 

@@ -12,7 +12,7 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 // inputsOf returns the inputs for a custom resource with this spec and conversion annotation, which may be empty.
@@ -20,7 +20,7 @@ func inputsOf(t *testing.T, spec, annotation string) *Inputs {
 	t.Helper()
 	in := inputs(t, "distribution-only")
 	in.CR.Spec = v1alpha2.LlamaStackDistributionSpec{}
-	fixture.NoError(t, yaml.UnmarshalStrict([]byte(spec), &in.CR.Spec))
+	framework.NoError(t, yaml.UnmarshalStrict([]byte(spec), &in.CR.Spec))
 	if annotation != "" {
 		in.CR.Annotations = map[string]string{v1alpha2.ConversionAnnotation: annotation}
 	}
@@ -31,8 +31,7 @@ func inputsOf(t *testing.T, spec, annotation string) *Inputs {
 	return in
 }
 
-// Proves: R15, R21 (a custom resource of release 0.9 runs with any number of workers; where the server does not get to know the number, a warning
-// says what to write, and an error in a custom resource that release 0.9 did not run).
+// Proves: R15, R21 (a number that does not reach the server is a warning for v1alpha1 and an error for v1alpha2).
 func TestWorkersWithoutGeneratedConfiguration(t *testing.T) {
 	const unknown, own = "distribution: {image: 'registry.example/mine:latest'}\n", "overrideConfig: {configMapName: mine}\n"
 	const overridden = "spec.workload.workers: has no effect with spec.overrideConfig, whose configuration decides: " +
@@ -77,8 +76,7 @@ func TestWorkersWithoutGeneratedConfiguration(t *testing.T) {
 	}
 }
 
-// Proves: R21, R43, R45 (a userConfig with workers in a resource of v1alpha1: the server gets the number of the resource, as from release 0.9; all
-// else, and the file of every other resource, stays as it is).
+// Proves: R21, R43, R45 (only a userConfig of v1alpha1 gets the number, and the rest of it stays unchanged).
 func TestWorkersOfV1alpha1ReachTheServer(t *testing.T) {
 	const file = "version: 2\nproviders: {inference: []} # none\nserver: {workers: 3, port: 8321}\nmetadata_store: ${env.X:=y}\n"
 	for name, c := range map[string]struct{ spec, annotation, want string }{
@@ -118,7 +116,7 @@ func warningsWithout(d *result, text string) string {
 	return strings.Join(lines, "\n")
 }
 
-// Proves: R21, R22 (what release 0.9 gave every server, custom resources of v1alpha1 still have; others get a warning that says what to write).
+// Proves: R21, R22 (v1alpha1 keeps the variables; v1alpha2 gets a warning with the fix).
 func TestVariablesOfRelease09(t *testing.T) {
 	const spec = `
 distribution: {name: starter}

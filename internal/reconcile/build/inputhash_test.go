@@ -10,10 +10,10 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
-// Proves: R48, FR-026, L-23 (what changes the hash of the inputs, and what does not).
+// Proves: R48, FR-026, L-23 (which changes change the input hash).
 func TestInputHash(t *testing.T) {
 	before := hashOf(inputs(t, "simple"))
 	for name, c := range map[string]struct {
@@ -45,7 +45,7 @@ func TestInputHash(t *testing.T) {
 		"embedded base of another build": {func(t *testing.T, in *Inputs) {
 			d := *in.Distribution
 			base, err := serverconfig.ParseBase("starter", []byte("version: 2"))
-			fixture.NoError(t, err)
+			framework.NoError(t, err)
 			d.Base, in.Distribution = base, &d
 		}, false},
 		"base configuration": {func(t *testing.T, in *Inputs) {
@@ -87,8 +87,6 @@ func TestInputHash(t *testing.T) {
 	}
 }
 
-// Two contents of the same thing give two hashes.
-//
 // Proves: R48, R22, L-23.
 func TestInputHashCoversWhatTheSpecRefersTo(t *testing.T) {
 	kept := func(path, value string) func(*Inputs) {
@@ -125,7 +123,7 @@ func TestInputHashCoversWhatTheSpecRefersTo(t *testing.T) {
 	}
 }
 
-// Proves: R54 (hashes of secret content are keyed), FR-026, L-23.
+// Proves: R54, FR-026, L-23 (hashes of secret content are keyed).
 func TestSecretsHash(t *testing.T) {
 	annotation := func(in *Inputs) string {
 		return deployment(t, build(t, in).Objects).Spec.Template.Annotations[names.AnnotationSecretsHash]

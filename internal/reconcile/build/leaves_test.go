@@ -17,14 +17,14 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/leaves"
 )
 
-// unbuilt are the fields that this operator does not build yet: they fail by name, with everything within them.
+// unbuilt are the fields that this operator does not build yet. They fail by name, with all their fields.
 var unbuilt = []string{}
 
-// changesNothing are the fields that change neither the configuration nor an object when they are set alone, with the reason.
+// changesNothing maps the fields that alone change neither the configuration nor an object to the reason.
 var changesNothing = map[string]string{
 	"spec.distribution.name":    "what it resolves to is an input of Build: package settings has the test",
 	"spec.distribution.image":   "as above",
@@ -41,18 +41,17 @@ var incomplete = []string{
 	"spec.storage.sql.connectionString{}", "spec.storage.sql.connectionString.secretKeyRef{}", "spec.networking.tls.caBundle{}",
 }
 
-// onlyTold are settings that must be reported, though nothing needs to fail (R39), and what the release line of the inputs lacks (R25).
+// onlyTold are settings that are only reported (R39) or that the release line of the inputs lacks (R25).
 var onlyTold = []string{
 	"spec.networking.tls.secretName", "spec.auth.tenancy", "spec.monitoring.enabled", "spec.monitoring.metricsPort",
 }
 
-// meaningful are the structs whose mere presence means something (R31); the presence of any other is as its absence.
-// So does that of everything within them.
+// meaningful are the structs whose presence, or that of a struct within them, has a meaning (R31).
 var meaningful = []string{
 	"spec.storage.kv", "spec.storage.sql", "spec.workload.storage", "spec.workload.podDisruptionBudget", "spec.networking.tls.caBundle",
 }
 
-// isAbsent reports whether a path is that of an empty struct that means nothing.
+// isAbsent reports whether a path is an empty struct without a meaning.
 func isAbsent(path string) bool {
 	empty, isStruct := strings.CutSuffix(path, "{}")
 	return isStruct && !slices.ContainsFunc(meaningful, func(m string) bool { return empty == m || strings.HasPrefix(empty, m+".") })
@@ -63,10 +62,8 @@ func isUnbuilt(path string) bool {
 	return slices.ContainsFunc(unbuilt, func(u string) bool { return path == u || strings.HasPrefix(path, u+".") })
 }
 
-// Every field changes the configuration or an object when it is set, or fails by name, or is reported, or stands above with the reason
-// why not. What R31 takes for absent changes nothing.
-//
-// Proves: R49, L-10, R31.
+// Proves: R49, L-10, R31 (a field has an effect, fails by name, is reported, or is listed above; absent fields change
+// nothing).
 func TestNoFieldIsIgnored(t *testing.T) {
 	for path, setAlone := range leaves.All(t) {
 		t.Run(path, func(t *testing.T) {
@@ -116,7 +113,7 @@ func checkRefused(t *testing.T, path string, faults problem.List) {
 	}
 }
 
-// output returns the result of Build for a spec, without the hash of the spec. A configuration is always generated.
+// output returns the result of Build for a spec with a generated configuration, without the hash of the spec.
 func output(t *testing.T, set func(*v1alpha2.LlamaStackDistributionSpec)) string {
 	t.Helper()
 	in := found(t, set)
@@ -131,7 +128,7 @@ func output(t *testing.T, set func(*v1alpha2.LlamaStackDistributionSpec)) string
 		delete(o.GetAnnotations(), names.AnnotationInputHash)
 	}
 	text, err := json.Marshal(d.Objects)
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	uses, _ := serverconfig.SecretUses(in.Spec)
 	return fmt.Sprintf("%s %v", text, uses)
 }
@@ -162,7 +159,7 @@ func found(t *testing.T, set func(*v1alpha2.LlamaStackDistributionSpec)) *Inputs
 	return in
 }
 
-// mentions reports whether a problem names the field or one that contains it.
+// mentions reports whether a problem names the field or a parent of it.
 func mentions(faults problem.List, path string) bool {
 	return slices.ContainsFunc(faults, func(f problem.Problem) bool { return within(path, f.String()) })
 }
@@ -182,7 +179,7 @@ func within(path, message string) bool {
 	return strings.Count(named, ".") > 0 && (path == named || strings.HasPrefix(path, named+"."))
 }
 
-// Proves: R48, FR-026 (any edit of the spec releases what an upgrade holds).
+// Proves: R48, FR-026.
 func TestInputHashCoversTheSpec(t *testing.T) {
 	seen := map[string]string{}
 	all := leaves.All(t)

@@ -9,8 +9,6 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 )
 
-// What conversion from v1alpha1 could not keep reaches the user, and prevents nothing.
-//
 // Proves: R74.
 func TestBuildWarnsOfWhatConversionLost(t *testing.T) {
 	const path = "metadata.annotations[llamastack.io/conversion]: "

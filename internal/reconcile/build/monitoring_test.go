@@ -10,10 +10,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 )
 
-// The server gets the variables of its release line, all that any line reads where the line is not known, and none unless it is asked for. What it
-// cannot serve is an error of the field.
-//
-// Proves: L-33, L-10, R25.
+// Proves: L-33, L-10, R25 (the server gets the variables of its release line, or those of all lines if it is unknown).
 func TestMonitoring(t *testing.T) {
 	const (
 		old     = "distribution: {name: starter}\n"

@@ -10,8 +10,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 )
 
-// Proves: R61, R41 (what no NetworkPolicy can say is wrong, with its field and the way out, and nothing is built; where no NetworkPolicy is
-// made, as for a custom resource of v1alpha1 without the feature flag, it does no harm).
+// Proves: R61, R41 (the error has a field and a fix; without a NetworkPolicy, as for v1alpha1 without the flag, the
+// value does not matter).
 func TestAllowedFromIsValidated(t *testing.T) {
 	for text, want := range map[string]string{
 		"labels: ['team=frontend']":            `spec.networking.allowedFrom.labels[0]: Invalid value: "team=frontend": is not a valid label key: write team: namespaces with the label are allowed`,
@@ -47,10 +47,7 @@ func TestAllowedFromIsValidated(t *testing.T) {
 	}
 }
 
-// A NetworkPolicy blocks the ingress controller, whatever asks for the policy, unless it lets everybody in or the cluster has a router of its
-// own, which the policy names.
-//
-// Proves: R41, R61.
+// Proves: R41, R61 (a policy that allows all clients or names the cluster's router needs no warning).
 func TestAllowedFromWarnsOfTheIngressController(t *testing.T) {
 	for name, c := range map[string]struct {
 		networking      string
@@ -78,7 +75,7 @@ func TestAllowedFromWarnsOfTheIngressController(t *testing.T) {
 	}
 }
 
-// Proves: R61 (what protects the pods is written before them, what leads to them after).
+// Proves: R61 (objects that protect the pods come before them, and objects that lead to the pods after them).
 func TestObjectsAreInTheOrderOfWriting(t *testing.T) {
 	in := inputsOf(t, `
 distribution: {name: starter}

@@ -32,8 +32,8 @@ func overriding(t *testing.T) *Inputs {
 	return in
 }
 
-// Proves: R45, US-6.1, FR-027g, R27 (every byte as the user wrote it, in an immutable ConfigMap that its content names; an edit gives
-// another one; the state directory is the file's own business).
+// Proves: R45, US-6.1, FR-027g, R27 (the ConfigMap is immutable and has the user's bytes, and the file decides the
+// state directory).
 func TestOverride(t *testing.T) {
 	in := overriding(t)
 	d := build(t, in)
@@ -76,8 +76,6 @@ func TestOverride(t *testing.T) {
 	}
 }
 
-// First patch releases keep the state of a configuration without storage where nobody looks for it.
-//
 // Proves: R16, R45.
 func TestOverrideWithoutStorageIsWarnedOf(t *testing.T) {
 	for version, want := range map[string]string{
@@ -97,7 +95,7 @@ func TestOverrideWithoutStorageIsWarnedOf(t *testing.T) {
 	}
 }
 
-// Proves: R39, FR-062 (the scheme is what the file says: HTTPS with certificate and key alone).
+// Proves: R39, FR-062 (HTTPS needs certificate and key).
 func TestOverrideScheme(t *testing.T) {
 	for text, want := range map[string]struct {
 		scheme corev1.URIScheme
@@ -122,7 +120,8 @@ func TestOverrideScheme(t *testing.T) {
 	}
 }
 
-// Proves: US-6.2, US-6.3, R20, R45, FR-013, FR-074 (what is missing heals by itself, what excludes each other needs an edit).
+// Proves: US-6.2, US-6.3, R20, R45, FR-013, FR-074 (a missing object clears without an edit, exclusive fields need
+// one).
 func TestOverrideFaults(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(*Inputs)
@@ -164,7 +163,7 @@ func TestOverrideFaults(t *testing.T) {
 	}
 }
 
-// Proves: R45, R26 (what may keep the server from starting, and what only v1alpha1 can say, is reported).
+// Proves: R45, R26 (settings that may prevent the start, and settings that only v1alpha1 has, get a warning).
 func TestOverrideWarnings(t *testing.T) {
 	line, _ := catalog.Get(catalog.Newest())
 	for content, want := range map[string]string{

@@ -13,7 +13,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 )
 
-// Proves: R72, R49 (defaults reach the pods; the custom resource stays as it is, and without defaults nothing is another).
+// Proves: R72, R49 (the custom resource stays unchanged, and without defaults nothing changes).
 func TestBuildCompletesTheWorkload(t *testing.T) {
 	in := inputs(t, "simple")
 	before, hash := in.CR.DeepCopy(), hashOf(in)
@@ -42,7 +42,7 @@ func TestBuildCompletesTheWorkload(t *testing.T) {
 	}
 }
 
-// Proves: R72, FR-006 (an object that the settings name and that does not exist is waited for, and the message names the setting).
+// Proves: R72, FR-006.
 func TestMissingObjectOfTheDefaultsNamesTheSetting(t *testing.T) {
 	in := inputs(t, "simple")
 	in.CompleteWorkload(&settings.PodDefaults{Overrides: &settings.OverrideDefaults{EnvFrom: []corev1.EnvFromSource{

@@ -15,10 +15,10 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/parse"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
-// overridden are inputs whose overrides refer to a Secret and to a ConfigMap, both found unless a change of their content removes one.
+// overridden returns inputs whose overrides refer to a Secret and a ConfigMap, both found unless a change removes one.
 func overridden(t *testing.T, changes ...func(in *Inputs, contents []map[string][]byte)) *Inputs {
 	t.Helper()
 	in := inputs(t, "simple")
@@ -43,7 +43,7 @@ volumes: [{name: files, configMap: {name: files}}]
 	return in
 }
 
-// Proves: L-23, R48, R54 (new content rolls the pods, and nothing else does; without references the hashes are what they were).
+// Proves: L-23, R48, R54 (only new content rolls the pods, and hashes without references stay unchanged).
 func TestPodReferencesRoll(t *testing.T) {
 	annotation := func(in *Inputs) string {
 		return deployment(t, build(t, in).Objects).Spec.Template.Annotations[names.AnnotationSecretsHash]
@@ -75,9 +75,7 @@ func TestPodReferencesRoll(t *testing.T) {
 	}
 }
 
-// The hashes of releases are kept: what they make must not change. A resource without references of its own has the first one.
-//
-// Proves: R48.
+// Proves: R48 (hashes must stay the same across releases; a resource without own references has the first hash).
 func TestSecretsHashIsFrozen(t *testing.T) {
 	if got, want := secretsHash(inputs(t, "simple")), "a935390f2084b7360dee8ea2e3f421e9"; got != want {
 		t.Errorf("%s, want %s: an upgrade of the operator would roll every server that reads a Secret", got, want)
@@ -87,7 +85,7 @@ func TestSecretsHashIsFrozen(t *testing.T) {
 	}
 }
 
-// Proves: R20, FR-073, FR-074, FR-075 (what keeps pods from starting is reported before they are made, unless it is optional).
+// Proves: R20, FR-073, FR-074, FR-075 (errors are reported before the pods are created, unless the object is optional).
 func TestPodReferencesAbsent(t *testing.T) {
 	for name, c := range map[string]struct {
 		change    func(*Inputs)
@@ -129,9 +127,7 @@ func TestPodReferencesAbsent(t *testing.T) {
 	}
 }
 
-// The values that are hidden in what the pods report are those of Secrets: the content of a ConfigMap is not one.
-//
-// Proves: R7, R54 (the hash is that of all of them).
+// Proves: R7, R54 (pod messages hide values of Secrets, not those of ConfigMaps; the hash covers both).
 func TestSecretsOfThePodsAreThoseOfProvidersAndOverrides(t *testing.T) {
 	in := inputs(t, "simple")
 	AddPodReference(in, objects.Reference{Kind: objects.KindSecret}, Lookup{}, map[string][]byte{"token": []byte("of-a-secret")})
@@ -145,15 +141,13 @@ func TestSecretsOfThePodsAreThoseOfProvidersAndOverrides(t *testing.T) {
 			t.Errorf("%s: known as a secret %t", c.text, got)
 		}
 	}
-	in.PodReferences = in.PodReferences[:len(in.Secrets)] // as many of both
+	in.PodReferences = in.PodReferences[:len(in.Secrets)] // the same number of Secrets and ConfigMaps
 	if secretsHash(in) == "" {
 		t.Error("no hash of Secrets and references")
 	}
 }
 
-// ConfigMaps do not count, the server's certificate does.
-//
-// Proves: R18.
+// Proves: R18 (ConfigMaps do not count, the server's certificate does).
 func TestSecretCountCountsReferencesToSecrets(t *testing.T) {
 	in := inputs(t, "simple")
 	before := in.SecretCount()
@@ -169,14 +163,14 @@ func TestSecretCountCountsReferencesToSecrets(t *testing.T) {
 	}
 }
 
-// Proves: R7 (a name cannot be a value that envFrom takes from a Secret; what it takes from a ConfigMap can).
+// Proves: R7 (a variable name with a prefix from a Secret is refused, one from a ConfigMap is not).
 func TestBuildRefusesNamesFromSecretsOfEnvFrom(t *testing.T) {
 	for text, refused := range map[string]bool{
 		"{prefix: P_, secretRef: {name: mine}}": true, "{secretRef: {name: mine}}": false, "{prefix: P_, configMapRef: {name: mine}}": false,
 	} {
 		in := inputs(t, "simple")
 		in.CR.Spec.Workload = &v1alpha2.WorkloadSpec{Overrides: &v1alpha2.WorkloadOverrides{}}
-		fixture.NoError(t, yaml.UnmarshalStrict([]byte("envFrom: ["+text+"]"), in.CR.Spec.Workload.Overrides))
+		framework.NoError(t, yaml.UnmarshalStrict([]byte("envFrom: ["+text+"]"), in.CR.Spec.Workload.Overrides))
 		in.CR.Spec.Resources = &v1alpha2.ResourcesSpec{Models: []apiextensionsv1.JSON{{Raw: []byte(`"${env.P_TOKEN}"`)}}}
 		in.Spec = parse.Parse(&in.CR.Spec)
 		for _, ref := range objects.PodReferences(in.CR) {

@@ -17,7 +17,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
 )
 
-// Proves: R20, L-02, L-23 (everything that the spec refers to is known, and so are the namespaces that only v1alpha1 can name).
+// Proves: R20, L-02, L-23 (References lists all objects of the spec, and the namespaces that only v1alpha1 can name).
 func TestReferencesListsEveryKind(t *testing.T) {
 	cr := &v1alpha2.LlamaStackDistribution{}
 	if err := yaml.UnmarshalStrict([]byte(`
@@ -83,7 +83,7 @@ var listedFields = []string{
 	"spec.workload.overrides.volumes.projected.sources.configMap",
 }
 
-// unlistedFields are those whose names look so, and why References does not list them; a key stands for all fields that end with it.
+// unlistedFields maps fields, by the end of their path, to the reason why References omits them.
 var unlistedFields = map[string]string{
 	"fieldRef":         "a field of the pod itself",
 	"resourceFieldRef": "a field of the pod itself",
@@ -106,7 +106,7 @@ var unlistedFields = map[string]string{
 	"csi.nodePublishSecretRef":                          "credentials of a storage driver, which kubelet reads and no container sees",
 }
 
-// referenceFields are the paths of all fields that name an object by their type or by the end of their name, without indices.
+// referenceFields returns the paths, without indices, of all fields that name an object by type or name.
 func referenceFields() []string {
 	looksSo := regexp.MustCompile(`(?i)(secret|configmap|ref|claim)(s|names?)?$`)
 	var found []string
@@ -126,7 +126,7 @@ func referenceFields() []string {
 			}
 			at := path + "." + name
 			if field.Type == reflect.TypeFor[*v1alpha2.SecretKeyRef]() {
-				found = append(found, at) // in both of its forms
+				found = append(found, at) // in both forms
 				continue
 			}
 			if looksSo.MatchString(name) {
@@ -139,7 +139,8 @@ func referenceFields() []string {
 	return found
 }
 
-// everyReference is a custom resource with all listedFields but the connection string of the key-value store, which excludes its password.
+// everyReference returns a custom resource with all listedFields except the kv connection string, which excludes a
+// password.
 func everyReference(t *testing.T) *v1alpha2.LlamaStackDistribution {
 	t.Helper()
 	cr := &v1alpha2.LlamaStackDistribution{}
@@ -173,7 +174,7 @@ spec:
 	return cr
 }
 
-// Proves: R20, L-23 (a field that names a Secret or ConfigMap is watched and read, or somebody said why not).
+// Proves: R20, L-23 (each field that names a Secret or ConfigMap is listed, or has a reason in unlistedFields).
 func TestReferencesKnowsEveryReferenceField(t *testing.T) {
 	cr := everyReference(t)
 	second := cr.DeepCopy()
@@ -202,7 +203,7 @@ func TestReferencesKnowsEveryReferenceField(t *testing.T) {
 	}
 }
 
-// notAssumed are the references that AssumeReferencesFound does not fill in, and why.
+// notAssumed maps the references that AssumeReferencesFound omits to the reason.
 var notAssumed = map[string]string{
 	PathOverride:                        "each caller fills it in: it may stand in another namespace",
 	PathCABundle + ".configMapName":     "each caller fills it in: it may stand in another namespace",
@@ -210,7 +211,7 @@ var notAssumed = map[string]string{
 	"spec.workload.imagePullSecrets[0]": "kubelet reads it, and no container sees it",
 }
 
-// Proves: R64, L-23 (without a cluster, each reference counts as found: none is reported as missing).
+// Proves: R64, L-23 (no reference is reported as missing without a cluster).
 func TestLeaveUnreadFillsInEveryReference(t *testing.T) {
 	cr := everyReference(t)
 	in := NewInputs(cr)

@@ -10,15 +10,14 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
-// The router decrypts where clients expect its certificate, and forwards connections where only the server has the certificate that they expect.
-//
-// Proves: FR-064, FR-065, US-5.2, R61.
+// Proves: FR-064, FR-065, US-5.2, R61 (the router terminates TLS unless only the server has the certificate that
+// clients expect).
 func TestTerminationOfTheRouteFollowsTheCertificate(t *testing.T) {
 	const host = "llama.example.com"
-	ca := fixture.NewCA(t)
+	ca := framework.NewCA(t)
 	own, both := ca.ServerSecret([]string{serviceHost}), ca.ServerSecret([]string{serviceHost, host})
 	override := func(server string) func(*Inputs) {
 		return func(in *Inputs) {

@@ -12,7 +12,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/names"
 )
 
-// Proves: R90, R91 (what a Deployment says of the release that runs).
+// Proves: R90, R91.
 func TestRunningRelease(t *testing.T) {
 	for name, c := range map[string]struct {
 		annotations map[string]string
@@ -53,7 +53,7 @@ func TestRunningRelease(t *testing.T) {
 	}
 }
 
-// Proves: R91 (the Deployment records the release line of its server).
+// Proves: R91.
 func TestDeploymentRecordsTheReleaseLine(t *testing.T) {
 	in := inputs(t, "simple")
 	if got := deployment(t, build(t, in).Objects).Annotations[names.AnnotationServerLine]; got != lineOfTests {

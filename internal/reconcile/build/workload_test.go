@@ -16,7 +16,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 // fromV1alpha1 is the annotation of an object that was created in v1alpha1.
@@ -26,11 +26,11 @@ const fromV1alpha1 = `{"version":1,"origin":"v1alpha1"}`
 func sampleWith(t *testing.T, sample, text string) *Inputs {
 	t.Helper()
 	in := inputs(t, sample)
-	fixture.NoError(t, yaml.UnmarshalStrict([]byte(text), &in.CR.Spec))
+	framework.NoError(t, yaml.UnmarshalStrict([]byte(text), &in.CR.Spec))
 	return in
 }
 
-// Proves: R42, R43, R44, R41, R77, L-21 (what cannot become objects is wrong, with field and fix; the rest is a warning).
+// Proves: R42, R43, R44, R41, R77, L-21 (invalid values are errors with field and fix, the rest are warnings).
 func TestWorkload(t *testing.T) {
 	for text, want := range map[string]struct{ fault, warning string }{
 		"workload: {autoscaling: {minReplicas: 2}}":                                                               {"spec.workload.autoscaling.maxReplicas: Required value: at least 1", ""},
@@ -80,7 +80,7 @@ func TestWorkload(t *testing.T) {
 			}
 		})
 	}
-	build(t, inputsOf(t, "distribution: {name: starter}\nworkload: {storage: {size: '0'}}", fromV1alpha1)) // release 0.9 took it for no size
+	build(t, inputsOf(t, "distribution: {name: starter}\nworkload: {storage: {size: '0'}}", fromV1alpha1)) // release 0.9 treated it as no size
 	legacy := sampleWith(t, "distribution-only", "workload: {overrides: {volumes: [{name: lls-storage, emptyDir: {}}]}}")
 	legacy.CR.Annotations = map[string]string{v1alpha2.ConversionAnnotation: fromV1alpha1}
 	if d := build(t, legacy); !strings.Contains(d.Warnings.Message(), "the volume lls-storage replaces") {
@@ -88,9 +88,7 @@ func TestWorkload(t *testing.T) {
 	}
 }
 
-// Several pods with state of their own answer differently: the warning names the state, wherever the configuration comes from.
-//
-// Proves: R73.
+// Proves: R73 (the warning names the state, for any source of the configuration).
 func TestSeveralPodsWithStateOfTheirOwnAreReported(t *testing.T) {
 	const databases = "storage: {kv: {type: redis, endpoint: 'redis:6379'}, sql: {type: postgres, connectionString: {name: a, key: b}}}\n"
 	for name, c := range map[string]struct{ sample, text, path, named, unnamed string }{
@@ -119,8 +117,7 @@ func TestSeveralPodsWithStateOfTheirOwnAreReported(t *testing.T) {
 	}
 }
 
-// Proves: R27, R44 (/tmp is in memory where the server writes secrets there, from release line 1.2 on; a mount of the user's replaces it, also one
-// of a volume "tmp").
+// Proves: R27, R44 (these servers write secrets to /tmp; a mount of the user at /tmp replaces it).
 func TestTmpIsInMemoryFromLine12(t *testing.T) {
 	const own = "workload: {overrides: {volumes: [{name: tmp, emptyDir: {}}], volumeMounts: [{name: tmp, mountPath: /tmp}]}}"
 	const elsewhere = "workload: {overrides: {volumes: [{name: tmp, emptyDir: {}}], volumeMounts: [{name: tmp, mountPath: /scratch}]}}"
@@ -167,7 +164,7 @@ func TestTmpIsInMemoryFromLine12(t *testing.T) {
 	}
 }
 
-// Proves: R41, L-24 (nobody is cut off by an upgrade; anyone who asks in v1alpha2 gets the policy).
+// Proves: R41, L-24 (an upgrade creates no policy; a spec in v1alpha2 that asks for it gets one).
 func TestNetworkPolicyFlag(t *testing.T) {
 	const asks = "networking: {allowedFrom: {namespaces: [a]}}"
 	for name, c := range map[string]struct {
@@ -203,7 +200,7 @@ func TestNetworkPolicyFlag(t *testing.T) {
 			if !c.warns {
 				return
 			}
-			// What the warning says in addition to the flag: written in v1alpha2 the resource still counts as one of v1alpha1.
+			// The warning also names the annotation: a resource written in v1alpha2 still counts as v1alpha1.
 			delete(in.CR.Annotations, v1alpha2.ConversionAnnotation)
 			if !strings.Contains(d.Warnings.Message(), "remove the annotation "+v1alpha2.ConversionAnnotation) ||
 				!slices.Contains(kinds(build(t, in).Objects), "NetworkPolicy/plain-stack-network-policy") {
@@ -213,7 +210,7 @@ func TestNetworkPolicyFlag(t *testing.T) {
 	}
 }
 
-// everything sets every field of spec.workload and spec.networking.
+// everything sets all fields of spec.workload and spec.networking.
 const everything = `
 workload:
   replicas: 2
@@ -235,10 +232,10 @@ networking:
   allowedFrom: {namespaces: [a]}
 `
 
-// Proves: L-10, FR-012 (each field alone changes what is applied; without it the result is that of never having set it).
+// Proves: L-10, FR-012 (each field alone changes the objects; without it the result is as if it was never set).
 func TestEveryWorkloadFieldShows(t *testing.T) {
 	var sections map[string]map[string]any
-	fixture.NoError(t, yaml.Unmarshal([]byte(everything), &sections))
+	framework.NoError(t, yaml.Unmarshal([]byte(everything), &sections))
 	bare := asJSON(t, build(t, inputs(t, "distribution-only")).Objects)
 	all := asJSON(t, build(t, sampleWith(t, "distribution-only", everything)).Objects)
 	for section, fields := range sections {
@@ -248,7 +245,7 @@ func TestEveryWorkloadFieldShows(t *testing.T) {
 			rest := maps.Clone(sections)
 			rest[section] = without
 			text, err := yaml.Marshal(rest)
-			fixture.NoError(t, err)
+			framework.NoError(t, err)
 			in := sampleWith(t, "distribution-only", string(text))
 			if got := asJSON(t, withoutHash(build(t, in).Objects)); got == asJSON(t, withoutHash(build(t, sampleWith(t, "distribution-only", everything)).Objects)) && field != "replicas" {
 				t.Errorf("%s.%s changes nothing", section, field)
@@ -260,7 +257,7 @@ func TestEveryWorkloadFieldShows(t *testing.T) {
 	}
 }
 
-// withoutHash removes the annotations that change with every input.
+// withoutHash removes the annotations, which change with every input.
 func withoutHash(list []objects.Object) []objects.Object {
 	for _, o := range list {
 		o.SetAnnotations(nil)
@@ -268,7 +265,7 @@ func withoutHash(list []objects.Object) []objects.Object {
 	return list
 }
 
-// Proves: R22, R48 (what only v1alpha1 can say is part of what the objects are made from).
+// Proves: R22, R48 (settings that only v1alpha1 has are part of the input hash).
 func TestLegacyIsAnInput(t *testing.T) {
 	in := inputs(t, "distribution-only")
 	before := hashOf(in)
@@ -285,7 +282,7 @@ func TestLegacyIsAnInput(t *testing.T) {
 	}
 }
 
-// Proves: R63, R52 (the bounds of the schema hold for what was stored without them as well; release 0.9 had none).
+// Proves: R63, R52 (the bounds of the schema also apply to stored resources, which release 0.9 did not bound).
 func TestBuildBoundsLists(t *testing.T) {
 	const overrides = "spec.workload.overrides."
 	tooMany := func(path string, got, most int) string {
@@ -351,7 +348,7 @@ func TestBuildBoundsLists(t *testing.T) {
 		if c.annotation != "" {
 			in.CR.Annotations = map[string]string{v1alpha2.ConversionAnnotation: c.annotation}
 		}
-		in.CR.Spec = v1alpha2.LlamaStackDistributionSpec{Distribution: in.CR.Spec.Distribution} // nothing that only v1alpha2 has
+		in.CR.Spec = v1alpha2.LlamaStackDistributionSpec{Distribution: in.CR.Spec.Distribution} // v1alpha1 fields only
 		in.Secrets = nil
 		in.CR.Spec.Workload = &v1alpha2.WorkloadSpec{Overrides: &v1alpha2.WorkloadOverrides{}}
 		c.fill(&in.CR.Spec, c.count)
@@ -362,7 +359,7 @@ func TestBuildBoundsLists(t *testing.T) {
 	}
 }
 
-// Proves: R72, R49 (what Kubernetes would refuse in a pod is wrong, with its field, before anything is written).
+// Proves: R72, R49.
 func TestPodSpecIsChecked(t *testing.T) {
 	for text, want := range map[string]string{
 		"workload: {resources: {claims: [{name: gpu}]}}": `spec.workload.resources.claims[0].name: Not found: "gpu": the pod has no such ResourceClaim: ` +
@@ -387,7 +384,7 @@ func TestPodSpecIsChecked(t *testing.T) {
 	}
 }
 
-// Proves: R63 (what no pod can have is refused before it is encoded and sent, from v1alpha1 too, whose requests the webhook never refuses).
+// Proves: R63 (the error comes before the encoding, also for v1alpha1, which the webhook never refuses).
 func TestBuildBoundsTheSizeOfAWorkload(t *testing.T) {
 	in := inputs(t, "simple")
 	in.CR.Annotations = map[string]string{v1alpha2.ConversionAnnotation: fromV1alpha1}

@@ -9,9 +9,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/gather"
 )
 
-// An informer calls the functions of indexes, and a panic there would end the process, at each start again.
-//
-// Proves: R63, L-26.
+// Proves: R63, L-26 (a panic in an index function would end the process again after each restart).
 func TestIndexSurvivesWhatCannotBeRead(t *testing.T) {
 	tree := gather.NewTree()
 	tree.SetName("a")

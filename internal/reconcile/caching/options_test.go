@@ -36,7 +36,7 @@ func full(managedBy string) metav1.ObjectMeta {
 	}
 }
 
-// Proves: R55, R7, L-01 (what the operator holds in memory of Secrets and ConfigMaps, its own and those of others).
+// Proves: R55, R7, L-01 (the cache strips Secrets and ConfigMaps of the operator and of others).
 func TestStripMetadata(t *testing.T) {
 	for name, c := range map[string]struct {
 		managedBy string
@@ -68,7 +68,7 @@ func TestStripMetadata(t *testing.T) {
 	}
 }
 
-// Whole objects of our own lose the bookkeeping of the API server; anything else passes.
+// The operator's full objects lose their managed fields; other objects stay unchanged.
 func TestStripObjects(t *testing.T) {
 	service := &corev1.Service{ObjectMeta: full("llama-stack-operator")}
 	want := service.DeepCopy()
@@ -82,9 +82,7 @@ func TestStripObjects(t *testing.T) {
 	}
 }
 
-// Of the pods of servers only what the status reports is held, and of other pods nothing at all.
-//
-// Proves: L-01, R7.
+// Proves: L-01, R7 (only the fields that the status reports are kept of server pods, and nothing of other pods).
 func TestStripPods(t *testing.T) {
 	all := full("llama-stack-operator")
 	all.Annotations = map[string]string{"llamastack.io/secrets-hash": "h", "theirs": canary}
@@ -127,7 +125,7 @@ func TestStripPods(t *testing.T) {
 	}
 }
 
-// Proves: L-01, L-34 (which namespaces, and what of them).
+// Proves: L-01, L-34.
 func TestOptions(t *testing.T) {
 	all := Options(nil, "op", nil)
 	if len(all.DefaultNamespaces) != 0 || all.DefaultTransform == nil {
@@ -140,7 +138,7 @@ func TestOptions(t *testing.T) {
 		}
 		kinds[fmt.Sprintf("%T", kind)] = true
 		foreign, own := labels.Set{"app": "llama-stack"}, labels.Set{"app.kubernetes.io/managed-by": "llama-stack-operator"}
-		if _, ok := kind.(*corev1.Pod); ok { // those of release 0.9 do not have the operator's label
+		if _, ok := kind.(*corev1.Pod); ok { // pods of release 0.9 lack the operator's label
 			own = labels.Set{"app": "llama-stack", "app.kubernetes.io/instance": "my-stack"}
 		}
 		if by.Label == nil || by.Label.Matches(foreign) || !by.Label.Matches(own) {

@@ -54,7 +54,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// Proves: R7, R24, FR-075 (what is wrong is said without quoting anything).
+// Proves: R7, R24, FR-075 (messages do not quote the text).
 func TestParseErrors(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                                                      "neither a URI",
@@ -102,8 +102,6 @@ func TestParseErrors(t *testing.T) {
 	}
 }
 
-// Letters, digits and what means nothing to anyone stay as they are.
-//
 // Proves: R24.
 func TestEncodeLeavesWhatMeansNothing(t *testing.T) {
 	for text, want := range map[string]string{"AZ.az-09_": "AZ.az-09_", "a~b/c@d:e": "a%7Eb%2Fc%40d%3Ae", "é %": "%C3%A9%20%25", "": ""} {
@@ -113,9 +111,7 @@ func TestEncodeLeavesWhatMeansNothing(t *testing.T) {
 	}
 }
 
-// FuzzParse checks that nothing panics, that errors quote nothing, and that what is read means the same when it is written again.
-//
-// Proves: R7, R24.
+// Proves: R7, R24 (no panic, no quotes in errors, and a parsed string keeps its meaning when it is written again).
 func FuzzParse(f *testing.F) {
 	for _, seed := range []string{
 		"postgresql://user:pass@host:5432/db?sslmode=require", "host=h user=u password='a b' dbname=d", "postgres://u@[::1]/d",
@@ -126,7 +122,7 @@ func FuzzParse(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		d, err := dsn.Parse(text)
 		if err != nil {
-			// A secret long enough not to be in a message by accident.
+			// The secret is long enough not to match a message by accident.
 			const secret = "4nOtH3r-s3cr3t"
 			if _, err := dsn.Parse(text + secret); err != nil && strings.Contains(err.Error(), secret) {
 				t.Errorf("the message quotes the string: %v", err)

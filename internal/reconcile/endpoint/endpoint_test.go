@@ -16,7 +16,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/parse"
 )
 
-// Proves: R11, R18 (a Service's name and port become a URL; what it lacks is said with the way out).
+// Proves: R11, R18 (a Service's name and port become a URL; a missing port is reported with the fix).
 func TestOfServiceChoosesPortAndScheme(t *testing.T) {
 	for name, c := range map[string]struct {
 		spec, port, path, want string
@@ -47,8 +47,7 @@ func TestOfServiceChoosesPortAndScheme(t *testing.T) {
 	}
 }
 
-// Proves: R11, R7 (the order in which addresses of a status count; what is not a plain URL, such as one that would read
-// the environment of the server, does not count).
+// Proves: R11, R7 (status addresses have an order, and a URL that reads the server's environment does not count).
 func TestOfModelServerChoosesTheAddressInsideOfTheCluster(t *testing.T) {
 	const outside = "has an address outside of the cluster in its status, without encryption: set endpoint if the server may send its key there"
 	for name, c := range map[string]struct{ status, want string }{
@@ -114,9 +113,7 @@ func same(t *testing.T, got endpoint.Address, want string) {
 	}
 }
 
-// An object that is as large as can be stored is read without a tree of what nobody asks for.
-//
-// Proves: R7, R63.
+// Proves: R7, R63 (an object of the maximal stored size is decoded only in the needed parts).
 func TestModelServersAreReadInPart(t *testing.T) {
 	scheme := runtime.NewScheme()
 	if err := endpoint.AddToScheme(scheme); err != nil {

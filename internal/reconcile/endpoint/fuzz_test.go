@@ -11,12 +11,11 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/endpoint"
 )
 
-// service is the host of a Service, with the usual domain of a cluster or none.
+// service matches the host of a Service, with or without the usual cluster domain.
 var service = regexp.MustCompile(`(?i)^[a-z0-9-]+\.[a-z0-9-]+\.svc(\.cluster\.local)?$`)
 
-// FuzzOfModelServer takes any status of one of KServe's objects.
-//
-// Proves: R7, R63 (an address without TLS is that of a Service; nothing in one reads the environment, or is more than a URL).
+// Proves: R7, R63 (an address without TLS is that of a Service, and no address reads the environment or is more than a
+// URL).
 func FuzzOfModelServer(f *testing.F) {
 	for _, seed := range []string{
 		`{}`, `[]`, `{"address":{"url":"http://m.ns.svc"}}`, `{"address":{"url":"http://m.ns.svc.evil.example:80/v1"}}`,

@@ -35,7 +35,7 @@ func emitted(before, after []metav1.Condition, warned bool) []string {
 	return got
 }
 
-// Proves: L-33 (events on edges, Warning for what is wrong alone).
+// Proves: L-33 (conditions that change make Events, and only errors make Warnings).
 func TestOf(t *testing.T) {
 	for name, c := range map[string]struct {
 		before, after []metav1.Condition
@@ -97,7 +97,7 @@ func TestOf(t *testing.T) {
 	}
 }
 
-// Proves: R70 (a new custom resource makes at most three Events: created, ready, and its warnings).
+// Proves: R70 (created, ready and warnings).
 func TestNewCustomResourceMakesThreeEvents(t *testing.T) {
 	created := list("ConfigGenerated True ConfigGenerationSucceeded made; odd", "SecretsResolved True AllSecretsFound 1", "DeploymentUpdated False RolloutInProgress begins",
 		"Available False ServerUnavailable 0 of 1", "Ready False RolloutInProgress begins", "ServiceReady True ServiceReady there")
@@ -117,7 +117,7 @@ func TestNewCustomResourceMakesThreeEvents(t *testing.T) {
 	}
 }
 
-// Proves: R12 (warnings are Events, once for each text).
+// Proves: R12 (a warning makes one Event for each text).
 func TestOfWarnings(t *testing.T) {
 	const made = "ConfigGenerated True ConfigGenerationSucceeded made"
 	for name, c := range map[string]struct {
@@ -140,7 +140,7 @@ func TestOfWarnings(t *testing.T) {
 	}
 }
 
-// The API refuses a note of more than 1024 bytes.
+// The API refuses notes of more than 1024 bytes.
 func TestOfBoundsTheNote(t *testing.T) {
 	for _, shift := range []string{"", "x", "xx"} {
 		got := emitted(nil, list("ConfigGenerated False InvalidField "+shift+strings.Repeat("€", 1000)), false)
@@ -154,7 +154,7 @@ func TestOfBoundsTheNote(t *testing.T) {
 	}
 }
 
-// Proves: R82, R70 (what is for information makes no Events).
+// Proves: R82, R70.
 func TestConditionsForInformationMakeNoEvents(t *testing.T) {
 	for _, status := range []metav1.ConditionStatus{metav1.ConditionTrue, metav1.ConditionFalse, metav1.ConditionUnknown} {
 		after := []metav1.Condition{{Type: v1alpha2.ConditionBackendsReachable, Status: status, Reason: v1alpha2.ReasonNoModelsListed}}
@@ -164,8 +164,7 @@ func TestConditionsForInformationMakeNoEvents(t *testing.T) {
 	}
 }
 
-// Proves: R83, R70 (a server that answers anyone makes a Warning; one that was not asked, or requires credentials,
-// makes none).
+// Proves: R83, R70 (a server that was not probed, or that requires credentials, makes no Warning).
 func TestAnOpenServerMakesAWarning(t *testing.T) {
 	for status, want := range map[metav1.ConditionStatus]int{metav1.ConditionTrue: 0, metav1.ConditionFalse: 1, metav1.ConditionUnknown: 0} {
 		after := []metav1.Condition{{Type: v1alpha2.ConditionAccessControlled, Status: status, Reason: "r", Message: "m"}}

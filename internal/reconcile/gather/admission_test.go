@@ -26,8 +26,7 @@ func referring(t *testing.T) *v1alpha2.LlamaStackDistribution {
 	return cr
 }
 
-// Proves: R64 (before a resource is stored, nothing but the operator's own ConfigMap is read, whatever the spec refers to and
-// whether that exists).
+// Proves: R64.
 func TestGatherForAdmissionReadsOnlyTheSettings(t *testing.T) {
 	c := newCluster(t, newSecret("one", map[string]string{"k1": canary, "z": "1", "b": "2"}))
 	g := &gather.Gatherer{Live: c, OperatorNamespace: operatorNamespace}
@@ -63,7 +62,7 @@ func TestGatherForAdmissionReadsOnlyTheSettings(t *testing.T) {
 	}
 }
 
-// Proves: R53, R64 (where the operator's flags alone forbid another namespace, that is reported without reading anything).
+// Proves: R53, R64 (a namespace that the operator's flags forbid is reported without a read).
 func TestGatherForAdmissionReportsForbiddenNamespaces(t *testing.T) {
 	cr := referring(t)
 	cr.Annotations = map[string]string{v1alpha2.ConversionAnnotation: `{"version":1,"origin":"v1alpha1","kept":{"spec.server.userConfig":` +
@@ -74,7 +73,7 @@ func TestGatherForAdmissionReportsForbiddenNamespaces(t *testing.T) {
 	}
 }
 
-// Proves: R41 (where the operator's feature flag is on, the webhook does not warn that allowedFrom has no effect, and where it is off, it does).
+// Proves: R41 (the flag decides about the warning that allowedFrom has no effect).
 func TestGatherForAdmissionKnowsTheFeatureFlag(t *testing.T) {
 	for flag, want := range map[string]bool{"true": false, "false": true} {
 		cr := resource()

@@ -11,7 +11,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/build"
 )
 
-// Proves: FR-062, R7, R64 (the Secret of the certificate is read live, only where TLS is enabled, and not at all for admission).
+// Proves: FR-062, R7, R64 (the certificate's Secret is read live, only with TLS, and never for admission).
 func TestCertificate(t *testing.T) {
 	c := newCluster(t, newSecret("llama-tls", map[string]string{"tls.crt": "certificate", "tls.key": canary, "ca.crt": "CA"}))
 	g := newGatherer(c, c)

@@ -33,7 +33,7 @@ func crowdedPullSecret(called string, others int) *corev1.Secret {
 	return s
 }
 
-// Proves: R63, FR-027c (Secrets with credentials are decoded only within a bound for all of them together; the message names the Secret and the field).
+// Proves: R63, FR-027c (the bound is for all Secrets together, and the message names the Secret and the field).
 func TestPullSecretsHaveABound(t *testing.T) {
 	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: "ai", Name: "my-stack-sa"}}
 	long := pullSecret("long", strings.Repeat("u", limits.CredentialBytes))
@@ -84,7 +84,7 @@ func TestPullSecretsHaveABound(t *testing.T) {
 	}
 }
 
-// Proves: R63 (while registries are asked, only the credentials for each image are in memory, not the Secrets that they are from).
+// Proves: R63 (during requests to registries only the credentials for each image are in memory, not their Secrets).
 func TestOnlyTheCredentialsOfAnImageStayInMemory(t *testing.T) {
 	const resources, limit = 50, 8 << 20
 	cr := resourceWithImage(mine)

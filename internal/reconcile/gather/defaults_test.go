@@ -9,9 +9,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 )
 
-// What the operator's settings name is read in the namespace of the custom resource.
-//
-// Proves: R72, L-23, R20, R7.
+// Proves: R72, L-23, R20, R7 (objects in the operator's settings are read in the namespace of the custom resource).
 func TestGatherReadsWhatTheSettingsName(t *testing.T) {
 	defaults := operatorSettings(map[string]string{
 		settings.KeyPodDefaults: "overrides: {envFrom: [{secretRef: {name: keys}}, {configMapRef: {name: perhaps, optional: true}}]}\nimagePullSecrets: [{name: pull}]",
@@ -31,7 +29,7 @@ func TestGatherReadsWhatTheSettingsName(t *testing.T) {
 		t.Error("the engine does not know that there is envFrom, and warns of variables that nobody sets")
 	}
 
-	own := overridden(t) // without envFrom of its own, with other overrides
+	own := overridden(t) // without envFrom, with other overrides
 	got, _ = g.Gather(t.Context(), own)
 	if got.Inputs.CR.Spec.Workload.Overrides == own.Spec.Workload.Overrides || len(own.Spec.Workload.Overrides.EnvFrom) != 0 {
 		t.Error("the custom resource is changed")

@@ -50,7 +50,7 @@ func (m *mapper) RESTMapping(kind schema.GroupKind, _ ...string) (*meta.RESTMapp
 	return nil, &meta.NoKindMatchError{GroupKind: kind}
 }
 
-// Proves: FR-064 (what the cluster has decides, and what could not be asked counts for nothing).
+// Proves: FR-064 (a failed lookup is an error).
 func TestEdgeAPIs(t *testing.T) {
 	m := &mapper{}
 	if got, err := gather.EdgeAPIs(m); err != nil || got != (objects.EdgeAPIs{}) {
@@ -66,8 +66,7 @@ func TestEdgeAPIs(t *testing.T) {
 	}
 }
 
-// Proves: R64 (who reaches the webhooks cannot make the operator ask the API server), FR-064 (an API that is installed
-// later is noticed, without a restart of the process).
+// Proves: R64, FR-064 (webhook requests cause no lookups, and a later installed API is noticed without a restart).
 func TestKnownEdgeAPIs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := &mapper{err: errors.New("no response in time")}
@@ -80,7 +79,7 @@ func TestKnownEdgeAPIs(t *testing.T) {
 		go func() { _ = known.Start(ctx) }()
 		synctest.Wait()
 		m.set(nil)
-		<-time.After(time.Minute) // of the bubble
+		<-time.After(time.Minute) // fake time
 		synctest.Wait()
 		before := m.set(nil)
 		for range 100 {

@@ -19,9 +19,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/build"
 )
 
-// Each object is read once; an object that may not be referred to is not read.
-//
-// Proves: R20, R55, R64.
+// Proves: R20, R55, R64 (each object is read once, and an object that must not be referenced is not read).
 func TestEndpointsAreReadLiveWhereTheyMayBe(t *testing.T) {
 	service := func(namespace, name string) *corev1.Service {
 		return &corev1.Service{

@@ -9,11 +9,9 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/registry"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
-// The examples of docs/status.md of what could not be read are what is reported.
-//
 // Proves: R74.
 func TestExamplesAreWhatGatherReports(t *testing.T) {
 	const image = "registry.example.com/team/server:nightly"
@@ -26,9 +24,9 @@ func TestExamplesAreWhatGatherReports(t *testing.T) {
 		problem.InvalidImage:        {registry.NotAnImage, "it has no image for linux/amd64, only for: linux/arm64"},
 	} {
 		err := &registry.Error{Kind: c.kind, Reference: image, Err: errors.New(c.text)}
-		fixture.ExpectExample(t, reason, problem.List{*labelsProblem(image, err)})
+		framework.ExpectExample(t, reason, problem.List{*labelsProblem(image, err)})
 	}
-	fixture.ExpectExample(t, problem.UnsupportedByOperator, problem.List{*noOperatorImage()})
-	fixture.ExpectExample(t, problem.LookupFailed, problem.List{*lookupFailed(v1alpha2.ConditionSecretsResolved, "spec.providers.inference[0].apiKey",
+	framework.ExpectExample(t, problem.UnsupportedByOperator, problem.List{*noOperatorImage()})
+	framework.ExpectExample(t, problem.LookupFailed, problem.List{*lookupFailed(v1alpha2.ConditionSecretsResolved, "spec.providers.inference[0].apiKey",
 		"Secret mine/vllm-token", errors.New("etcdserver: request timed out"))})
 }

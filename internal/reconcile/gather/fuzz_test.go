@@ -13,9 +13,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
 )
 
-// FuzzPullSecret reads credentials from whatever somebody put into a Secret.
-//
-// Proves: R63, R7 (no panic; what is kept has a bound, and is that of the first Secret that has some; no error quotes the Secret).
+// Proves: R63, R7 (no panic, bounded results from the first Secret with credentials, and no quotes in errors).
 func FuzzPullSecret(f *testing.F) {
 	for _, seed := range []string{
 		`{"auths":{"registry.example.com":{"username":"u","password":"p"}}}`, `{"auths":{"registry.example.com/team":{"auth":"dTpw"},"*.example.com":{"identitytoken":"t"}}}`,

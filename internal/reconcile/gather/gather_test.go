@@ -24,10 +24,10 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/gather"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
-// Proves: FLOW, L-01 (each Secret is read once, nothing is listed), R20, R33, EC-2 (what is found at a reference).
+// Proves: FLOW, L-01, R20, R33, EC-2 (each Secret is read once, and nothing is listed).
 func TestSecrets(t *testing.T) {
 	c := newCluster(t, newSecret("one", map[string]string{"k1": canary, "z": "1", "b": "2"}))
 	g := newGatherer(c, c)
@@ -74,7 +74,7 @@ func TestSecrets(t *testing.T) {
 	}
 }
 
-// overridden refers to what a provider refers to as well, and to further Secrets and ConfigMaps, by its overrides.
+// overridden returns a custom resource whose overrides refer to an object of a provider and to other objects.
 func overridden(t *testing.T) *v1alpha2.LlamaStackDistribution {
 	t.Helper()
 	cr := resource()
@@ -93,7 +93,7 @@ volumes:
 	return cr
 }
 
-// Proves: R20, L-23 (what is watched is what is read; credentials for images are kubelet's, and the platform's bundle is read where there is one).
+// Proves: R20, L-23 (a missing platform bundle is the only exception).
 func TestGatherReadsWhatReferencesLists(t *testing.T) {
 	cr := overridden(t)
 	cr.Spec.Networking = &v1alpha2.NetworkingSpec{}
@@ -108,7 +108,7 @@ tls: {enabled: true, secretName: certificate, caBundle: {configMapName: authorit
 		newGatherer(c, c).Gather(t.Context(), cr)
 		want := map[string]bool{}
 		for _, ref := range build.References(cr) {
-			if ref.Name != "a/b" && ref.Name != build.PlatformBundle && ref.Name != build.ServiceBundle { // nothing can have that name; there is no such bundle
+			if ref.Name != "a/b" && ref.Name != build.PlatformBundle && ref.Name != build.ServiceBundle { // the first name is invalid, the others do not exist
 				want[ref.Kind+"/"+ref.Name] = true
 			}
 		}
@@ -124,8 +124,7 @@ tls: {enabled: true, secretName: certificate, caBundle: {configMapName: authorit
 	}
 }
 
-// Proves: L-23, L-01, R20 (what overrides bring into the pods is read live, each object once; a name that nothing can have is not asked
-// for), R7.
+// Proves: L-23, L-01, R20, R7 (objects in overrides are read live and once, and an invalid name is not looked up).
 func TestPodReferences(t *testing.T) {
 	c := newCluster(t, newSecret("one", map[string]string{"k1": canary, "k2": "x"}), newSecret("two", map[string]string{"k1": "x"}),
 		&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "ai", Name: "files"}, Data: map[string]string{"z": "1"}, BinaryData: map[string][]byte{"b": {0}}})
@@ -155,7 +154,7 @@ func TestPodReferences(t *testing.T) {
 		{"one", false, nil, nil, []string{canary}},
 		{"files", false, []string{"none"}, []string{"b", "z"}, nil},
 		{"a/b", true, nil, nil, nil},
-		{"files", false, nil, nil, nil}, // hashed, and dropped
+		{"files", false, nil, nil, nil}, // hashed, not kept
 		{"gone", true, nil, nil, nil},
 	}
 	if diff := cmp.Diff(want, read(got.Inputs)); diff != "" {
@@ -176,7 +175,7 @@ func TestPodReferences(t *testing.T) {
 	}
 }
 
-// Proves: L-23, R48 (all that the pods get of an object counts, and nothing else of it).
+// Proves: L-23, R48 (all data that pods get from an object counts, and nothing else).
 func TestHashIsThatOfWhatThePodsGet(t *testing.T) {
 	hash := func(change func(s *corev1.Secret, cm *corev1.ConfigMap)) string {
 		s := newSecret("one", map[string]string{"k1": canary, "k2": "x", "other": "x"})
@@ -184,7 +183,7 @@ func TestHashIsThatOfWhatThePodsGet(t *testing.T) {
 		change(s, cm)
 		cr := overridden(t)
 		cr.Spec.Workload.Overrides.Env[1].ValueFrom.ConfigMapKeyRef.Optional = new(true)
-		cr.Spec.Workload.Overrides.Env = cr.Spec.Workload.Overrides.Env[:2] // the third one has a name that nothing can have
+		cr.Spec.Workload.Overrides.Env = cr.Spec.Workload.Overrides.Env[:2] // the third one has an invalid name
 		c := newCluster(t, s, newSecret("two", map[string]string{"k1": "x"}), cm)
 		got, _ := newGatherer(c, c).Gather(t.Context(), cr)
 		made, problems := build.Build(t.Context(), got.Inputs)
@@ -215,7 +214,6 @@ func TestHashIsThatOfWhatThePodsGet(t *testing.T) {
 	}
 }
 
-// The rest of the inputs comes from where it is set.
 func TestInputs(t *testing.T) {
 	c := newCluster(t)
 	cr := resource()
@@ -232,7 +230,7 @@ func TestInputs(t *testing.T) {
 	}
 }
 
-// Proves: R8 (a failed question is neither wrong nor missing), L-30 (it is asked again), R20.
+// Proves: R8, L-30, R20 (a failed lookup is neither a terminal error nor a missing object, and is retried).
 func TestLookupFailed(t *testing.T) {
 	for what, condition := range map[string]string{
 		"Secret/one":                            v1alpha2.ConditionSecretsResolved,
@@ -268,7 +266,7 @@ func TestLookupFailed(t *testing.T) {
 	}
 }
 
-// Proves: NFR-004 (all requests that fail are reported, not the first alone).
+// Proves: NFR-004.
 func TestGatherReportsEveryFailure(t *testing.T) {
 	c := newCluster(t)
 	c.fails["Secret/one"], c.fails["Deployment/my-stack"], c.fails["ConfigMap/llama-stack-operator-config"] = errTimeout, errTimeout, errTimeout
@@ -277,7 +275,7 @@ func TestGatherReportsEveryFailure(t *testing.T) {
 	}
 }
 
-// References that the spec spells wrong are not looked up: the engine reports them.
+// References with invalid syntax are not looked up; the engine reports them.
 func TestWrongReferencesAreNotRead(t *testing.T) {
 	for _, providers := range []string{
 		`{"provider":"vllm","apiKey":{"name":"one"}}`, `{"provider":"vllm","apiKey":"plain"}`, `"text"`, `[]`, `{"provider":"vllm","apiKey":{}}`,
@@ -297,9 +295,7 @@ func TestWrongReferencesAreNotRead(t *testing.T) {
 	}
 }
 
-// A name that cannot be that of a Secret is wrong, and asking for it fails forever.
-//
-// Proves: FR-073, FR-075.
+// Proves: FR-073, FR-075 (an invalid Secret name is a terminal error, because a lookup of it always fails).
 func TestImpossibleSecretName(t *testing.T) {
 	for _, name := range []string{"a/b", "..", "a%2fb", "with space", "UPPER"} {
 		c := newCluster(t)
@@ -315,7 +311,7 @@ func TestImpossibleSecretName(t *testing.T) {
 	}
 }
 
-// Proves: R47 (settings without a ConfigMap), L-35 (settings that cannot be read are wrong, not a failed question).
+// Proves: R47, L-35 (settings may lack a ConfigMap, and invalid settings are a terminal error, not a failed lookup).
 func TestSettings(t *testing.T) {
 	c := newCluster(t, operatorSettings(map[string]string{"distributions": "starter: {image: 'registry.example/starter:0.7.1'}"}))
 	g := newGatherer(c, c)
@@ -355,7 +351,7 @@ func TestSettings(t *testing.T) {
 
 	key = settings.KeyForbid
 	set("{forbid: x}")
-	for range 2 { // a fault is remembered as well
+	for range 2 { // errors are cached as well
 		got, faults := g.Gather(t.Context(), resource())
 		if len(faults) != 1 || faults[0].Class != problem.Terminal || faults[0].Reason != problem.InvalidOperatorSettings ||
 			!strings.Contains(faults.Message(), "key forbid") || got.Settings != nil || got.Inputs.Distribution != nil {
@@ -371,7 +367,6 @@ func TestSettings(t *testing.T) {
 	}
 }
 
-// What the settings forbid is validated before a resource is stored and after.
 func TestForbiddenReachesValidationAndReconcile(t *testing.T) {
 	c := newCluster(t, operatorSettings(map[string]string{settings.KeyForbid: "[commandAndArgs]"}))
 	g := newGatherer(c, c)
@@ -386,8 +381,7 @@ func TestForbiddenReachesValidationAndReconcile(t *testing.T) {
 	}
 }
 
-// Proves: R48, R89 (a name that nobody registered goes on with the image that release 0.9 runs for it, before and after the adoption, and a tag of an
-// unknown release says nothing; without such a Deployment, it stays an error).
+// Proves: R48, R89 (the image stays before and after the adoption; a name without such a Deployment is an error).
 func TestUnknownNameGoesOnWithTheImageThatRuns(t *testing.T) {
 	const image, other = "registry.example/platform/core:v9.25", "registry.example/platform/core:0.6.1"
 	deployment := func(annotations map[string]string, runs string) *appsv1.Deployment {
@@ -414,7 +408,7 @@ func TestUnknownNameGoesOnWithTheImageThatRuns(t *testing.T) {
 		if c.live != nil {
 			made = append(made, c.live)
 		}
-		// The cache does not have what lacks the operator's label.
+		// The cache lacks objects without the operator's label.
 		got, faults := newGatherer(newCluster(t, made...), newCluster(t)).Gather(t.Context(), cr)
 		d := got.Inputs.Distribution
 		if c.image == "" {
@@ -434,8 +428,7 @@ func TestUnknownNameGoesOnWithTheImageThatRuns(t *testing.T) {
 	}
 }
 
-// Proves: R91 (the server that runs keeps its release line, whatever the newest one of this operator is, and a message names the newer one; a custom
-// resource whose Deployment is gone is new, also if it was deleted and created again).
+// Proves: R91 (the message names the newest release line; a custom resource without its own Deployment is new).
 func TestServerThatRunsKeepsItsReleaseLine(t *testing.T) {
 	deployment := func(owner types.UID, annotations map[string]string, image string) *appsv1.Deployment {
 		cr := resource()
@@ -472,7 +465,7 @@ func TestServerThatRunsKeepsItsReleaseLine(t *testing.T) {
 	}
 }
 
-// Proves: L-08 (a Deployment of someone else's is not the resource's own).
+// Proves: L-08 (a Deployment of another owner does not count).
 func TestLiveDeployment(t *testing.T) {
 	cr := resource()
 	deployment := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "ai", Name: "my-stack"}}
@@ -494,7 +487,7 @@ func TestLiveDeployment(t *testing.T) {
 	}
 }
 
-// Proves: FR-074, R20, R53 (what is found at caBundle; conversion may have carried another namespace and keys), L-01.
+// Proves: FR-074, R20, R53, L-01 (the state of caBundle, also with a namespace and keys from the conversion).
 func TestCABundle(t *testing.T) {
 	c := newCluster(t, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "ai", Name: "trusted-ca"}, Data: map[string]string{"ca.crt": "x"}})
 	g := newGatherer(c, c)
@@ -522,10 +515,10 @@ func TestCABundle(t *testing.T) {
 	}
 }
 
-// Proves: R40, L-01 (the platform's bundle is read where the cache knows it and the spec names none).
+// Proves: R40, L-01 (the platform's bundle is read if it is in the cache and the spec names none).
 func TestPlatformCABundle(t *testing.T) {
 	bundle := &corev1.ConfigMap{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "ai", Name: "odh-trusted-ca-bundle"}, Data: map[string]string{"ca-bundle.crt": fixture.NewCACertificate(t)},
+		ObjectMeta: metav1.ObjectMeta{Namespace: "ai", Name: "odh-trusted-ca-bundle"}, Data: map[string]string{"ca-bundle.crt": framework.NewCACertificate(t)},
 	}
 	c := newCluster(t, bundle, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "ai", Name: "mine"}, Data: map[string]string{"ca.crt": "x"}})
 	g := newGatherer(c, c)
@@ -558,9 +551,9 @@ func TestPlatformCABundle(t *testing.T) {
 	}
 }
 
-// Proves: R97, L-01 (the CA of the platform's Services is read where it exists, whatever bundle the spec names).
+// Proves: R97, L-01 (the Service CA is read if it exists, with any bundle of the spec).
 func TestServiceCA(t *testing.T) {
-	ca := fixture.NewCACertificate(t)
+	ca := framework.NewCACertificate(t)
 	bundle := &corev1.ConfigMap{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "ai", Name: "openshift-service-ca.crt"}, Data: map[string]string{"service-ca.crt": "# a comment\n" + ca},
 	}
@@ -579,7 +572,7 @@ func TestServiceCA(t *testing.T) {
 	}
 }
 
-// Proves: R65 (a bundle of another namespace counts with its owner's consent, or where the operator does as release 0.9).
+// Proves: R65 (a setting of the operator allows it without consent, as in release 0.9).
 func TestCABundleOfAnotherNamespaceNeedsConsent(t *testing.T) {
 	shared := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "pki", Name: "trusted-ca"}, Data: map[string]string{"ca.crt": "x"}}
 	cr := resource()
@@ -610,7 +603,7 @@ func TestCABundleOfAnotherNamespaceNeedsConsent(t *testing.T) {
 	}
 }
 
-// Proves: R90, R91 (a new custom resource gets the newest release line; a server that runs keeps its own, by the record on its Deployment or by its image).
+// Proves: R90, R91 (the line is on the Deployment or in its image; a new custom resource gets the newest).
 func TestRunningServerKeepsItsReleaseLine(t *testing.T) {
 	cr := resource()
 	live := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "ai", Name: "my-stack"}}
@@ -646,7 +639,7 @@ func TestRunningServerKeepsItsReleaseLine(t *testing.T) {
 	}
 }
 
-// Proves: R90, R64 (admission sees no Deployment: the status has the release line that runs).
+// Proves: R90, R64 (admission reads no Deployment and uses the release line in the status).
 func TestAdmissionKnowsTheReleaseLineThatRuns(t *testing.T) {
 	cr := resource()
 	for line, want := range map[string]string{"": catalog.Newest(), "1.2": "1.2"} {

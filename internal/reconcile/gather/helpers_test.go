@@ -80,7 +80,7 @@ func newGatherer(live, cached client.Reader) *gather.Gatherer {
 	}
 }
 
-// resource refers to three keys in two Secrets.
+// resource returns a custom resource that refers to three keys in two Secrets.
 func resource() *v1alpha2.LlamaStackDistribution {
 	name := "starter"
 	cr := &v1alpha2.LlamaStackDistribution{ObjectMeta: metav1.ObjectMeta{Namespace: "ai", Name: "my-stack", UID: "u1"}}

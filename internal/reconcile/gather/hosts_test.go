@@ -41,7 +41,7 @@ func usesOf(uses ...*unstructured.Unstructured) client.Client {
 	return builder.Build()
 }
 
-// Proves: R62 (two custom resources that use one host, however each comes by it; without a domain, those without a host name ask for the same).
+// Proves: R62 (hosts come from the spec or the domain; without a domain, resources without a host name share one).
 func TestNextOlderUserOfTheSameHost(t *testing.T) {
 	for name, c := range map[string]struct {
 		domain string
@@ -84,9 +84,8 @@ type panicking struct{}
 
 func (panicking) MarshalJSON() ([]byte, error) { panic("sk-canary") }
 
-// An informer calls the function of the index, and a panic there would end the process: it is counted, and the resource counts as not exposed.
-//
-// Proves: R63.
+// Proves: R63 (a panic in the index function would end the process; it is counted, and the resource counts as not
+// exposed).
 func TestIndexHostsSurvivesAPanic(t *testing.T) {
 	before := problem.PanicCount()
 	tree := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"networking": map[string]any{"expose": panicking{}}}}}
@@ -98,7 +97,7 @@ func TestIndexHostsSurvivesAPanic(t *testing.T) {
 	}
 }
 
-// Proves: R62 (as the cache holds it, a custom resource has the same hosts).
+// Proves: R62 (a packed custom resource has the same hosts).
 func TestIndexHostsOfPacked(t *testing.T) {
 	for _, hostname := range []string{"h.example", ""} {
 		u := exposedResource("a", "x", 1, hostname)

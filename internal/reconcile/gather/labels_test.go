@@ -38,14 +38,14 @@ const mine = "registry.example.com/team/server:1"
 type fakeRegistry struct {
 	mu     sync.Mutex
 	labels map[string]string
-	file   string // the content of every file
-	// metadata describes the server's package, which is searched for in searched images.
+	file   string // content of every file
+	// metadata describes the server's package in searched images.
 	metadata string
 	search   error
 	searched int
 	err      error
 	asked    []string
-	silent   chan struct{} // until it is closed, nothing answers; nil answers at once
+	silent   chan struct{} // requests block until it is closed; nil does not block
 }
 
 func (*fakeRegistry) Close() {}
@@ -97,7 +97,7 @@ func (s *fakeRegistry) FindMatch(_ context.Context, _ string, _ *registry.Image,
 	return []byte(s.metadata), nil
 }
 
-// withLabels returns a Gatherer that reads labels, and waits for the results.
+// withLabels returns the result of a Gatherer that reads labels, without pending requests.
 func withLabels(t *testing.T, s *fakeRegistry, c *cluster, cr *v1alpha2.LlamaStackDistribution) (*gather.Gathered, problem.List) {
 	t.Helper()
 	g := newGatherer(c, c)
@@ -119,7 +119,7 @@ func pullSecret(called, user string) *corev1.Secret {
 	}
 }
 
-// Proves: FR-020, FR-027a, R14, R76 (the labels of the image decide base and release line).
+// Proves: FR-020, FR-027a, R14, R76 (the image's labels set base and release line).
 func TestLabelsGiveTheBase(t *testing.T) {
 	base, _ := distributions.Base("starter", "0.7")
 	s := &fakeRegistry{labels: map[string]string{
@@ -135,8 +135,8 @@ func TestLabelsGiveTheBase(t *testing.T) {
 	}
 }
 
-// Proves: FR-027, R16 (a configuration of a newer schema in a label is named, with the schema versions that can be
-// edited; nothing is made of it).
+// Proves: FR-027, R16 (the message names a newer schema in a label and the supported versions, and nothing is
+// generated).
 func TestConfigOfANewerSchemaInALabelIsNamed(t *testing.T) {
 	base, _ := distributions.Base("starter", "0.7")
 	newer := strings.Replace(string(base), "version: 2", "version: 3", 1)
@@ -153,8 +153,8 @@ func TestConfigOfANewerSchemaInALabelIsNamed(t *testing.T) {
 	}
 }
 
-// Proves: FR-027c (the credentials are those of the pod: its own before those of its ServiceAccount; what is missing or
-// broken is passed over), R7.
+// Proves: FR-027c, R7 (the pod's own credentials come before those of its ServiceAccount, and invalid ones are
+// skipped).
 func TestLabelsAreReadWithTheCredentialsOfThePod(t *testing.T) {
 	account := &corev1.ServiceAccount{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "ai", Name: "my-stack-sa"}, ImagePullSecrets: []corev1.LocalObjectReference{{Name: "of-account"}},
@@ -194,10 +194,7 @@ func TestLabelsAreReadWithTheCredentialsOfThePod(t *testing.T) {
 	}
 }
 
-// The operator's own ServiceAccount is in the cache, so that a reconcile asks the API server for it only where the spec
-// names another one.
-//
-// Proves: FR-027c.
+// Proves: FR-027c (only another ServiceAccount is read from the API server).
 func TestServiceAccountOfThePodIsReadFromTheCache(t *testing.T) {
 	account := func(name string) *corev1.ServiceAccount {
 		return &corev1.ServiceAccount{
@@ -234,7 +231,7 @@ func TestServiceAccountOfThePodIsReadFromTheCache(t *testing.T) {
 	}
 }
 
-// Proves: R14, R60, R15 (no registry is asked where its answer counts for nothing).
+// Proves: R14, R60, R15.
 func TestRegistryIsNotAskedWithoutNeed(t *testing.T) {
 	overridden := resourceWithImage(mine)
 	overridden.Spec.Providers = nil
@@ -256,7 +253,7 @@ func TestRegistryIsNotAskedWithoutNeed(t *testing.T) {
 	}
 }
 
-// Proves: R14, R74 (what a registry answers has a reason of its own, with the way out).
+// Proves: R14, R74 (each registry error has its own reason with a fix).
 func TestRegistryErrorsHaveReasons(t *testing.T) {
 	failed := func(kind registry.Kind) *fakeRegistry {
 		return &fakeRegistry{err: &registry.Error{Kind: kind, Err: errors.New("cause")}}
@@ -294,7 +291,7 @@ func TestRegistryErrorsHaveReasons(t *testing.T) {
 	}
 }
 
-// Proves: R64, R14 (admission asks no registry, and does not claim that labels are missing).
+// Proves: R64, R14.
 func TestAdmissionDoesNotKnowLabels(t *testing.T) {
 	c := newCluster(t)
 	in, problems := newGatherer(c, c).GatherForAdmission(t.Context(), resourceWithImage(mine))

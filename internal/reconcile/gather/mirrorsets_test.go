@@ -26,7 +26,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 )
 
-// sets is a reader that lists only mirrors.
+// sets is a reader that lists only mirror sets.
 type sets struct {
 	client.Reader
 	lists map[string][]unstructured.Unstructured
@@ -44,7 +44,7 @@ func (s *sets) List(_ context.Context, into client.ObjectList, _ ...client.ListO
 
 var digestMirrors = schema.GroupVersionKind{Group: "config.openshift.io", Version: "v1", Kind: "ImageDigestMirrorSet"}
 
-// Proves: FR-027f (kinds that the cluster lacks, or that may not be read, do not count; what cannot be asked is asked again by the next start).
+// Proves: FR-027f (absent or forbidden kinds do not count, and a failed list is retried at the next start).
 func TestMirrorSets(t *testing.T) {
 	m, s := &mapper{}, &sets{}
 	if got, err := gather.MirrorSets(t.Context(), m, s); err != nil || len(got) != 0 {
@@ -71,7 +71,7 @@ func TestMirrorSets(t *testing.T) {
 	}
 }
 
-// hostMap records the requested references and the credentials.
+// hostMap records the requested references and the keychain.
 type hostMap struct {
 	*fakeRegistry
 	asked []string
@@ -108,7 +108,7 @@ func (w *hostMap) Client(r *settings.Registries) imagelabels.Registry {
 	return w
 }
 
-// Proves: FR-027c, FR-027f, NFR-003 (each mirror gets the credentials for itself, and none for another registry).
+// Proves: FR-027c, FR-027f, NFR-003 (each mirror gets its own credentials and none of another registry).
 func TestMirrorsGetTheirOwnCredentials(t *testing.T) {
 	secrets := pullSecret("pull", "source")
 	secrets.Data[".dockerconfigjson"] = []byte(`{"auths":{"registry.example.com":{"username":"source","password":"a"},"mirror.example.com":{"username":"mirror","password":"b"}}}`)
@@ -130,7 +130,7 @@ func TestMirrorsGetTheirOwnCredentials(t *testing.T) {
 	}
 }
 
-// Proves: FR-027f (registries are asked at the cluster's mirrors; the pods' image stays as it is).
+// Proves: FR-027f (the pods' image stays unchanged).
 func TestRegistriesAreAskedAtTheMirrorsOfTheCluster(t *testing.T) {
 	c := newCluster(t)
 	cached := &sets{Reader: c, lists: map[string][]unstructured.Unstructured{"ImageTagMirrorSet": {{Object: map[string]any{

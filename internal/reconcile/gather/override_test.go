@@ -17,7 +17,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/gather"
 )
 
-// Proves: R45, US-6.1, US-6.3, R20 (the ConfigMap is read live; that of another namespace only where it may be).
+// Proves: R45, US-6.1, US-6.3, R20 (the ConfigMap is read live, and in another namespace only if allowed).
 func TestOverride(t *testing.T) {
 	const foreign = `{"version":1,"origin":"v1alpha1","kept":{"spec.server.userConfig":` +
 		`{"was":{"configMapName":"mine","configMapNamespace":"platform"},"if":{"configMapName":"mine"}}}}`

@@ -45,8 +45,8 @@ func packagesOf(t *testing.T, s *fakeRegistry, c *cluster, cr *v1alpha2.LlamaSta
 	return answered(t, g, cr)
 }
 
-// Proves: R46, FR-090 (what the package in an image is comes from its file; each image is read once, where the mirrors have it, with the credentials of
-// the custom resource; an entry that describes its package asks nobody).
+// Proves: R46, FR-090 (each image is read once, from its mirror, with the custom resource's credentials, and only if
+// the entry has no package).
 func TestPackagesComeFromTheImages(t *testing.T) {
 	s := &fakeRegistry{file: packageFile}
 	cr := withProviders(`{"inference": [{"providerId": "a", "image": "quay.io/team/tiny:1"}, {"providerId": "b", "image": "quay.io/team/tiny:1"}],
@@ -71,7 +71,7 @@ func TestPackagesComeFromTheImages(t *testing.T) {
 	}
 }
 
-// Proves: R14, R19, R46 (each reason why a package is not known is a problem with a way out).
+// Proves: R14, R19, R46.
 func TestPackagesThatCannotBeRead(t *testing.T) {
 	const image = "registry.example.com/team/tiny:1"
 	fails := func(kind registry.Kind) *fakeRegistry {
@@ -105,7 +105,7 @@ func TestPackagesThatCannotBeRead(t *testing.T) {
 	}
 }
 
-// Proves: R46 (the operator's image is that of its own pod, or of the flag; where neither is known, only resources with external providers have a problem).
+// Proves: R46 (the pod or the flag has the image; without it, only resources with external providers have a problem).
 func TestTheOperatorKnowsItsImage(t *testing.T) {
 	own := types.NamespacedName{Namespace: "operator", Name: "manager-0"}
 	pod := func(containers ...corev1.Container) *corev1.Pod {

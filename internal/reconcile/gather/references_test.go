@@ -24,7 +24,7 @@ func ofConfigMap(name string) corev1.VolumeSource {
 	return corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{LocalObjectReference: corev1.LocalObjectReference{Name: name}}}
 }
 
-// volumes returns a custom resource with the objects as volumes.
+// volumes returns a custom resource with these objects as volumes.
 func volumes(source func(name string) corev1.VolumeSource, names ...string) *v1alpha2.LlamaStackDistribution {
 	cr := resource()
 	cr.Spec.Providers = nil
@@ -35,8 +35,7 @@ func volumes(source func(name string) corev1.VolumeSource, names ...string) *v1a
 	return cr
 }
 
-// Proves: R63, R65 (the Secrets and ConfigMaps of a custom resource have a bound in bytes beside that in number, also where one is used often; what is
-// read stops there, and the message names the field).
+// Proves: R63, R65 (reading stops at the bound, and the message names the field).
 func TestReferencedObjectsHaveABoundInBytes(t *testing.T) {
 	const size, many = 900_000, 30
 	large := strings.Repeat("a", size)
@@ -79,7 +78,7 @@ func TestReferencedObjectsHaveABoundInBytes(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		cr    *v1alpha2.LlamaStackDistribution
-		path  string // of the field that is one too many; empty where all fits
+		path  string // first field over the bound; empty if all fit
 		reads int
 	}{
 		"some ConfigMaps":                   {volumes(ofConfigMap, names[:8]...), "", 8},

@@ -86,7 +86,7 @@ func filesystem(t *testing.T, files ...[2]string) v1.Layer {
 	return layer
 }
 
-// build pushes an image as a build of the server makes it, without labels, and returns the digest of the layer with its configuration.
+// built pushes an image like a build of the server, without labels, and returns the digest of its configuration layer.
 func built(t *testing.T, reference, base string, release [2]string) string {
 	t.Helper()
 	called := strings.ReplaceAll(release[0], "-", "_")
@@ -112,7 +112,7 @@ func built(t *testing.T, reference, base string, release [2]string) string {
 	return digest.String()
 }
 
-// mutated runs "crane mutate" as docs/images.md does, and returns the reference of the result by digest.
+// mutated runs "crane mutate" as in docs/images.md and returns the resulting reference by digest.
 func mutated(t *testing.T, from, to string, labels ...string) string {
 	t.Helper()
 	args := []string{"mutate", from, "-t", to}
@@ -137,7 +137,7 @@ func mutated(t *testing.T, from, to string, labels ...string) string {
 	return ref.Context().Name() + "@" + made.Digest.String()
 }
 
-// served returns a custom resource that needs a configuration for an image, and no Secret.
+// served returns a custom resource without Secrets that needs a configuration for an image.
 func served(image string) *v1alpha2.LlamaStackDistribution {
 	cr := resourceWithImage(image)
 	cr.Spec.Providers.Inference = &apiextensionsv1.JSON{Raw: []byte(`{"provider":"vllm","endpoint":"http://vllm:8000"}`)}
@@ -163,9 +163,8 @@ func answered(t *testing.T, g *gather.Gatherer, cr *v1alpha2.LlamaStackDistribut
 	}
 }
 
-// Images that the recipe of the documents makes, of any release line and in both forms, are recognized by a tag that says nothing and by digest.
-//
-// Proves: LBL-RECIPE, R92, FR-020, FR-027a, FR-027e.
+// Proves: LBL-RECIPE, R92, FR-020, FR-027a, FR-027e (images of any release line are recognized by digest and by a tag
+// without a release).
 func TestImagesOfTheRecipeAreRecognized(t *testing.T) {
 	t.Setenv("DOCKER_CONFIG", t.TempDir())
 	site := httptest.NewServer(ociregistry.New(ociregistry.Logger(log.New(io.Discard, "", 0))))
@@ -201,7 +200,7 @@ func TestImagesOfTheRecipeAreRecognized(t *testing.T) {
 	}
 }
 
-// Proves: R92 (the order of what names the release; packages are read only where nothing before them does, and not of a registered image).
+// Proves: R92 (packages are read only if no label or tag has the release, and not of a registered image).
 func TestPackagesCountAfterLabelsAndTag(t *testing.T) {
 	base := base64.StdEncoding.EncodeToString([]byte("version: 2\napis: [inference]\nproviders: {inference: []}\n"))
 	const digest = "registry.example.com/team/server@sha256:0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b"
@@ -263,7 +262,7 @@ func TestPackagesCountAfterLabelsAndTag(t *testing.T) {
 	}
 }
 
-// Proves: R92 (an image whose packages cannot be read for a while is not one without them; the message has the way out that needs no administrator first).
+// Proves: R92 (the error differs from that of a missing package, and its fix needs no administrator).
 func TestServerPackagesThatCannotBeRead(t *testing.T) {
 	s := &fakeRegistry{labels: map[string]string{oci.LabelConfigBase64: base64.StdEncoding.EncodeToString([]byte("version: 2\napis: [inference]\n"))}, search: &registry.Error{Kind: registry.Unreachable, Err: errors.New("the registry responds with 503")}}
 	c := newCluster(t)
@@ -277,7 +276,7 @@ func TestServerPackagesThatCannotBeRead(t *testing.T) {
 	}
 }
 
-// Proves: R92 (what the running server reported counts for its image, where nothing else names the release, and only where a configuration is needed).
+// Proves: R92 (the report counts if nothing else has the release and a configuration is needed).
 func TestReleaseThatTheRunningServerReportedCounts(t *testing.T) {
 	base := base64.StdEncoding.EncodeToString([]byte("version: 2\napis: [inference]\nproviders: {inference: []}\n"))
 	const image = "registry.example.com/team/server:latest"

@@ -12,8 +12,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/names"
 )
 
-// Proves: R78, R19 (a Deployment that release 0.9 left without an owner is the custom resource's own; one of someone
-// else's whose pods the Service leads to is known, so that the status reports what runs; any other does not matter).
+// Proves: R78, R19 (release 0.9's Deployment is the custom resource's own; another counts as a rival if the Service
+// selects its pods).
 func TestDeploymentWithoutOwner(t *testing.T) {
 	for name, c := range map[string]struct {
 		change     func(*appsv1.Deployment)
@@ -43,7 +43,7 @@ func TestDeploymentWithoutOwner(t *testing.T) {
 	}
 }
 
-// Proves: R48 (what release 0.9 left is found also where the cache does not hold it, as it lacks the operator's label).
+// Proves: R48 (release 0.9's Deployment lacks the operator's label, so it is read live).
 func TestDeploymentOutsideTheCache(t *testing.T) {
 	d := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{
 		Namespace: "ai", Name: "my-stack",
@@ -56,7 +56,7 @@ func TestDeploymentOutsideTheCache(t *testing.T) {
 		t.Errorf("the Deployment was not found, faults %s", faults.Message())
 	}
 
-	// Proves: R69 (for a new custom resource it is looked for only where something is in the way).
+	// Proves: R69 (a new custom resource looks it up only after a conflict).
 	if got, _ := g.Gather(t.Context(), fresh); got.Inputs.Live != nil {
 		t.Error("a new custom resource: the Deployment was looked for")
 	}

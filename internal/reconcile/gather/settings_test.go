@@ -37,7 +37,7 @@ func resourceWithName(distribution string) *v1alpha2.LlamaStackDistribution {
 	return cr
 }
 
-// Proves: R81, NFR-004 (registered distributions are read when they are new, gone or changed, and only those; for admission as well).
+// Proves: R81, NFR-004 (only new, deleted or changed registrations are read, also for admission).
 func TestRegistrations(t *testing.T) {
 	elsewhere := registration("c", "elsewhere", "registry.example/c:0.7.1")
 	elsewhere.Namespace = "ai"
@@ -97,7 +97,7 @@ func TestRegistrations(t *testing.T) {
 	}
 }
 
-// Proves: R7, R81 (settings that have not changed are not parsed again, also by several readers at once).
+// Proves: R7, R81 (concurrent readers cause one parse).
 func TestSettingsAreParsedOnceForAll(t *testing.T) {
 	c := newCluster(t, registration("a", "one", "registry.example/a:0.7.1"))
 	store := gather.NewSettingsStoreOf(&oneAtATime{Reader: c}, operatorNamespace)
@@ -137,7 +137,7 @@ func (o *oneAtATime) List(ctx context.Context, list client.ObjectList, options .
 	return o.Reader.List(ctx, list, options...)
 }
 
-// Proves: R63, R81 (more registrations than the bound are reported, and not read).
+// Proves: R63, R81 (registrations over the bound are reported and not read).
 func TestRegistrationsHaveABound(t *testing.T) {
 	var all []client.Object
 	for i := range limits.Registrations + 2 {
@@ -161,7 +161,7 @@ func TestRegistrationsHaveABound(t *testing.T) {
 	}
 }
 
-// Proves: R7, R63, R81 (configurations that are large together are reported, those after the bound are not used, and nothing is read again for that).
+// Proves: R7, R63, R81 (configurations over the bound are reported and not used, and nothing is read again).
 func TestRegisteredConfigurationsHaveABoundTogether(t *testing.T) {
 	var all []client.Object
 	for i := range 4 {
@@ -199,7 +199,7 @@ func TestRegisteredConfigurationsHaveABoundTogether(t *testing.T) {
 	complain("r-3")
 }
 
-// Proves: R63, R81 (texts count, too).
+// Proves: R63, R81 (the bytes of the texts are bounded).
 func TestRegisteredTextsHaveABoundTogether(t *testing.T) {
 	var all []client.Object
 	for i := range 3 + limits.RegisteredBytes/limits.ConfigBytes {

@@ -14,7 +14,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/gather"
 )
 
-// Proves: L-26 (of a custom resource that cannot be decoded as a whole, as much is decoded as can be).
+// Proves: L-26 (an undecodable custom resource is decoded as far as possible).
 func TestDecode(t *testing.T) {
 	const head = "apiVersion: llamastack.io/v1alpha2\nkind: LlamaStackDistribution\nmetadata: {name: a, namespace: ns, uid: u, generation: 3}\n"
 	for name, c := range map[string]struct {

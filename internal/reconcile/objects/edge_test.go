@@ -13,7 +13,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 )
 
-// Proves: FR-064, FR-065, US-5.1, US-5.2, R62 (host name, class, annotations and Secret of the operator's setting).
+// Proves: FR-064, FR-065, US-5.1, US-5.2, R62 (host name, class, annotations and Secret come from the setting).
 func TestIngressFollowsTheSetting(t *testing.T) {
 	p := workload(t, "networking: {expose: true}")
 	p.Edge = settings.Edge{
@@ -51,7 +51,7 @@ func TestIngressFollowsTheSetting(t *testing.T) {
 	}
 }
 
-// Proves: FR-066, FR-064 (who forwards requests to exposed servers is let in).
+// Proves: FR-066, FR-064 (the namespaces of the gateway or ingress controller have access).
 func TestNetworkPolicyLetsForwardersIn(t *testing.T) {
 	names := func(expose string, edge settings.Edge) []string {
 		p := workload(t, "networking: {allowedFrom: {namespaces: [a, mesh]}, expose: "+expose+"}")
@@ -83,7 +83,7 @@ func TestNetworkPolicyLetsForwardersIn(t *testing.T) {
 	}
 }
 
-// Proves: R62 (the URL appears once the ingress controller has admitted the Ingress, with the scheme of its TLS).
+// Proves: R62 (the URL appears once the ingress controller has admitted the Ingress, with https if it has TLS).
 func TestExposedByIngress(t *testing.T) {
 	for name, c := range map[string]struct {
 		host, class string

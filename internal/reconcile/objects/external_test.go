@@ -23,8 +23,8 @@ func withExternal(p *objects.Params) {
 	}
 }
 
-// Proves: R46 (the packages are installed in the order of the spec, by the operator's program in the images of the providers, and then fitted to the
-// server's image; the server reads them), R48 (nothing in a pod without external providers).
+// Proves: R46, R48 (the order is that of the spec, the last step adapts to the server's image, and other pods get
+// nothing).
 func TestExternalProvidersAreInstalledBeforeTheServer(t *testing.T) {
 	const dir = "/opt/llama-stack/external-providers"
 	p := with(t, withExternal)
@@ -37,8 +37,7 @@ func TestExternalProvidersAreInstalledBeforeTheServer(t *testing.T) {
 		if at := mount(&c, dir); at == nil || at.ReadOnly || len(c.Env)+len(c.EnvFrom) > 0 {
 			t.Errorf("container %s has %+v and the environment %+v, want the shared directory alone", c.Name, c.VolumeMounts, c.Env)
 		}
-		// A runtime makes /dev anew, without symbolic links of the image, and leaves out a volume of the image where
-		// the pod mounts one.
+		// A runtime recreates /dev without symbolic links, and omits an image volume where the pod mounts one.
 		program := mount(&c, "/dev/llama-stack")
 		if foreign := strings.HasPrefix(c.Name, "install-provider-"); foreign != (program != nil) || len(c.VolumeMounts) > 2 ||
 			foreign && (!program.ReadOnly || program.SubPath != "bin" || program.Name != mount(&c, dir).Name || path.Dir(c.Command[0]) != program.MountPath) {
@@ -74,7 +73,7 @@ func TestExternalProvidersAreInstalledBeforeTheServer(t *testing.T) {
 	}
 }
 
-// A limit of the user's is that of the installers, too: a quota may demand it, and a pod keeps its quality of service.
+// A quota may require limits, and they keep the pod's quality of service.
 func TestInstallersHaveTheUsersLimits(t *testing.T) {
 	p := with(t, withExternal)
 	limits := corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("3Gi")}
@@ -86,7 +85,7 @@ func TestInstallersHaveTheUsersLimits(t *testing.T) {
 	}
 }
 
-// Proves: R44 (a PYTHONPATH of the user's would take the packages away from the server).
+// Proves: R44 (another value would hide the packages from the server).
 func TestPythonPathIsTheOperators(t *testing.T) {
 	p := with(t, withExternal)
 	p.CR.Spec.Workload = &v1alpha2.WorkloadSpec{Overrides: &v1alpha2.WorkloadOverrides{Env: []corev1.EnvVar{{Name: "PYTHONPATH", Value: "/mine"}}}}

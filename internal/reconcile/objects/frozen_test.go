@@ -12,10 +12,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
 )
 
-// What stands here was deployed by v0.9 and by every release since. A change would orphan or replace the objects of
-// running servers, and a Deployment's selector cannot be changed at all: fix the code, not the table.
-//
-// Proves: R21, L-06.
+// Proves: R21, L-06 (a change would orphan or replace objects of running servers, and selectors are immutable; fix the
+// code, not the table).
 func TestFrozenNames(t *testing.T) {
 	p := simple(t)
 	deployment, service := objects.Deployment(p), objects.Service(p)

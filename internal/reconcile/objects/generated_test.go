@@ -23,7 +23,7 @@ import (
 
 const keyedHash = "0123456789abcdef0123456789abcdef"
 
-// everything returns parameters that need every generated object.
+// everything returns parameters that need all generated objects.
 func everything(t *testing.T) *objects.Params {
 	t.Helper()
 	return with(t, func(p *objects.Params) {
@@ -37,7 +37,7 @@ func everything(t *testing.T) *objects.Params {
 	})
 }
 
-// Proves: L-05, FR-022 (what is generated has a name that follows from its content, and its pod names all of it).
+// Proves: L-05, FR-022 (generated names follow from the content, and the pod refers to all of them).
 func TestPodNamesWhatIsGeneratedForIt(t *testing.T) {
 	p := everything(t)
 	got := objects.GeneratedFor(p.CR.Name, pod(p))
@@ -88,7 +88,7 @@ func TestGeneratedOfTwoPodsAreMatchedByKind(t *testing.T) {
 	}
 }
 
-// Proves: R7, R54 (the derived Secret is immutable and holds the derived values; the pod reads them by reference).
+// Proves: R7, R54 (the derived Secret is immutable, and the pod refers to it).
 func TestDerivedValuesReachThePodByReference(t *testing.T) {
 	p := everything(t)
 	made := objects.DerivedSecret(p)
@@ -105,8 +105,8 @@ func TestDerivedValuesReachThePodByReference(t *testing.T) {
 	}
 }
 
-// Proves: FR-063, R66 (the CA bundle is a file in the pod; before the server starts, the image's own Python adds it to the roots of the image, and
-// the variables of all clients name the file with both).
+// Proves: FR-063, R66 (the image's Python adds the bundle to its own roots, and the variables of all clients name the
+// result).
 func TestCABundleIsMountedAndNamed(t *testing.T) {
 	p := everything(t)
 	bundle := objects.CABundle(p)
@@ -133,7 +133,7 @@ func TestCABundleIsMountedAndNamed(t *testing.T) {
 	}
 }
 
-// Offline tools do not know what only the cluster knows: a word stands in place of the hash.
+// A placeholder replaces hashes that only the cluster knows.
 func TestNamesOffline(t *testing.T) {
 	for _, got := range []string{
 		names.ConfigMapName("a", []byte(secret.OnCluster)), names.CABundleName("a", secret.OnCluster), names.DerivedSecretName("a", secret.OnCluster),
@@ -151,7 +151,7 @@ func TestNamesOffline(t *testing.T) {
 	}
 }
 
-// Proves: R45 (a server that release 0.9 started keeps the variables of that release).
+// Proves: R45.
 func TestLegacyVariables(t *testing.T) {
 	p := with(t, func(p *objects.Params) {
 		p.Legacy.FromV1alpha1 = true
@@ -173,7 +173,7 @@ func TestLegacyVariables(t *testing.T) {
 	}
 }
 
-// Proves: R55 (of the labels of an object only the operator's own enter a cache).
+// Proves: R55.
 func TestOwnLabels(t *testing.T) {
 	labels := maps.Clone(objects.Deployment(simple(t)).Labels)
 	labels["theirs"] = "canary"
@@ -186,7 +186,7 @@ func TestOwnLabels(t *testing.T) {
 	}
 }
 
-// Proves: L-05 (the content that is sent has no status and no time of creation).
+// Proves: L-05 (applied content has no status and no creation time).
 func TestContentLeavesOutWhatTheServerSets(t *testing.T) {
 	content, err := objects.Content(objects.Deployment(simple(t)))
 	if err != nil {
@@ -206,7 +206,7 @@ func TestContentLeavesOutWhatTheServerSets(t *testing.T) {
 	}
 }
 
-// Proves: R43 (state stays in the directory where the running pods have it).
+// Proves: R43 (state stays in the directory of the running pods).
 func TestStateDir(t *testing.T) {
 	p := workload(t, "workload: {storage: {}}")
 	live := pod(p).DeepCopy()
@@ -248,7 +248,7 @@ func TestStateDir(t *testing.T) {
 	}
 }
 
-// Proves: L-22 (what a pod mounts is found in volumes of every form).
+// Proves: L-22 (mounted objects are found in all kinds of volumes).
 func TestWhatAPodMounts(t *testing.T) {
 	source := func(s corev1.VolumeSource) *corev1.PodSpec {
 		return &corev1.PodSpec{Volumes: []corev1.Volume{{Name: "first"}, {Name: "v", VolumeSource: s}}}
@@ -279,7 +279,7 @@ func TestWhatAPodMounts(t *testing.T) {
 	}
 }
 
-// Proves: R43 (the CPU that workers make the pod request is reported where the spec does not say another one).
+// Proves: R43 (the CPU request for workers is reported if the spec sets none).
 func TestCPUForWorkers(t *testing.T) {
 	for text, want := range map[string]int64{
 		"": 0, "workload: {workers: 1}": 0, "workload: {workers: 2}": 2, "workload: {workers: 3, resources: {}}": 3,
@@ -295,7 +295,7 @@ func TestCPUForWorkers(t *testing.T) {
 	}
 }
 
-// Proves: R78 (a Deployment is recognized by its exact selector).
+// Proves: R78.
 func TestSelects(t *testing.T) {
 	d := objects.Deployment(simple(t))
 	if !names.Selects(d, "my-stack") || names.Selects(d, "other") {

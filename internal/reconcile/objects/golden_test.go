@@ -16,10 +16,8 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files")
 
-// The golden files show a whole object each. After a desired change: go test ./internal/reconcile/objects -update
-//
-// Proves: R21, R27, R43, FR-024, FR-025, NFR-005, L-01, L-05, L-18, L-20 (probes over HTTP, every directory that is written to a volume, no token of
-// the API server, owners and labels, old pods that serve until new ones do, a configuration that is immutable and named by its content).
+// Proves: R21, R27, R43, FR-024, FR-025, NFR-005, L-01, L-05, L-18, L-20 (update the files with: go test
+// ./internal/reconcile/objects -update).
 func TestGolden(t *testing.T) {
 	p := simple(t)
 	for name, object := range map[string]objects.Object{

@@ -56,7 +56,7 @@ func with(t *testing.T, change func(*objects.Params)) *objects.Params {
 // pod returns the pod of the Deployment.
 func pod(p *objects.Params) *corev1.PodSpec { return &objects.Deployment(p).Spec.Template.Spec }
 
-// server returns the only container; init containers exist only for CA certificates and external providers.
+// server returns the only container. Init containers exist only for CA certificates and external providers.
 func server(t *testing.T, p *objects.Params) *corev1.Container {
 	t.Helper()
 	containers := pod(p).Containers
@@ -66,7 +66,7 @@ func server(t *testing.T, p *objects.Params) *corev1.Container {
 	return &containers[0]
 }
 
-// variables returns the literal environment, and for variables from Secrets "secret/key".
+// variables returns the environment: literal values, and "secret/key" for variables from Secrets.
 func variables(t *testing.T, p *objects.Params) map[string]string {
 	t.Helper()
 	values := map[string]string{}

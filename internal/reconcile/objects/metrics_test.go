@@ -12,10 +12,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
 )
 
-// Metrics have a named port, which the PodMonitor scrapes, and are for the namespaces that may read the operator's own; nothing changes for who may
-// reach the server itself.
-//
-// Proves: L-33, FR-066.
+// Proves: L-33, FR-066 (the PodMonitor uses the named port, which namespaces with access to the operator's metrics can
+// reach).
 func TestMetricsPort(t *testing.T) {
 	closed := "networking: {allowedFrom: {namespaces: [a]}}"
 	before := objects.NetworkPolicy(workload(t, closed)).Spec.Ingress

@@ -15,7 +15,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
 )
 
-// Proves: R27, FR-022, FR-032, L-15 (steered by the environment, the image's entrypoint is kept).
+// Proves: R27, FR-022, FR-032, L-15 (the environment configures the image, whose entrypoint stays).
 func TestEnvironment(t *testing.T) {
 	for name, c := range map[string]struct {
 		params *objects.Params
@@ -58,7 +58,7 @@ func TestEnvironment(t *testing.T) {
 	}
 }
 
-// Proves: FR-060, R78 (one port everywhere, by its number: container, Service, environment, URL).
+// Proves: FR-060, R78 (container, Service, environment and URL use the same port number).
 func TestPort(t *testing.T) {
 	for name, c := range map[string]struct {
 		networking *v1alpha2.NetworkingSpec
@@ -94,7 +94,8 @@ func TestPort(t *testing.T) {
 	}
 }
 
-// Proves: R39, FR-062, R21 (with TLS everything that asks the server speaks HTTPS; the name of the port stays).
+// Proves: R39, FR-062, R21 (probes and Service use the scheme, with TCP probes for client certificates; the port's name
+// stays).
 func TestScheme(t *testing.T) {
 	for name, c := range map[string]struct {
 		change      func(*objects.Params)
@@ -162,7 +163,7 @@ func TestReplicas(t *testing.T) {
 	}
 }
 
-// Proves: FR-026, L-23 (what the pods read rolls them, and nothing else does).
+// Proves: FR-026, L-23 (only content that pods read rolls them).
 func TestTemplateChangesWithContentAlone(t *testing.T) {
 	before := objects.Deployment(simple(t)).Spec.Template
 	for name, c := range map[string]struct {
@@ -200,7 +201,7 @@ func TestTemplateChangesWithContentAlone(t *testing.T) {
 	}
 }
 
-// A builder must not hand out parts of the resource: anyone who changes an object would change the spec.
+// A change of an object must not change the spec.
 func TestBuildersDoNotShareTheSpec(t *testing.T) {
 	p := simple(t)
 	p.MemoryTmp = true

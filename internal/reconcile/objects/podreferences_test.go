@@ -11,7 +11,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 )
 
-// Proves: L-23, R20 (everything from Secrets and ConfigMaps that overrides bring into the pods, with its field).
+// Proves: L-23, R20 (all Secrets and ConfigMaps that overrides bring into the pods, with their fields).
 func TestPodReferences(t *testing.T) {
 	cr := &v1alpha2.LlamaStackDistribution{}
 	cr.Namespace = "ai"

@@ -11,8 +11,6 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/validation"
 )
 
-// The labels that users cannot set are those that the operator sets.
-//
 // Proves: R72.
 func TestReservedPodLabelsAreTheOperatorsOwn(t *testing.T) {
 	if own := slices.Sorted(maps.Keys(names.Labels("s"))); !slices.Equal(own, validation.ReservedPodLabels()) {

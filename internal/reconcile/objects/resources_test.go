@@ -27,11 +27,11 @@ func quantities(list string) corev1.ResourceList {
 	return amounts
 }
 
-// Proves: R43, R77 (a CPU and a gibibyte are requested; limits are the user's alone), FR-012.
+// Proves: R43, R77, FR-012 (the operator requests one CPU and one gibibyte; limits come only from the user).
 func TestResourcesHaveOnlyTheUsersLimits(t *testing.T) {
 	for name, c := range map[string]struct {
 		workers *int32
-		// Requests and limits, each a list of names and amounts.
+		// Lists of names and amounts.
 		requests, limits, wantRequests, wantLimits string
 	}{
 		"nothing":                          {nil, "", "", "cpu=1 memory=1Gi", ""},

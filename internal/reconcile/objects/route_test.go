@@ -18,7 +18,8 @@ import (
 
 var publicGateway = &settings.Gateway{Name: "public", Namespace: "gateways"}
 
-// Proves: FR-064, FR-065, US-5.1, US-5.2, R62 (the router makes a host name where nobody sets one; who decrypts follows what the server speaks).
+// Proves: FR-064, FR-065, US-5.1, US-5.2, R62 (the router generates a missing host name, and termination follows the
+// server's scheme).
 func TestRoute(t *testing.T) {
 	for name, c := range map[string]struct {
 		networking string
@@ -76,7 +77,7 @@ func TestHTTPRoute(t *testing.T) {
 	}
 }
 
-// Proves: R62 (the URL appears once a router has admitted the Route as it is now, and a rejection is reported).
+// Proves: R62 (the current Route must be admitted, and a rejection is reported).
 func TestExposedByRoute(t *testing.T) {
 	admitted := func(host string, status corev1.ConditionStatus) routev1.RouteIngress {
 		return routev1.RouteIngress{Host: host, RouterName: "default", Conditions: []routev1.RouteIngressCondition{{
@@ -104,7 +105,8 @@ func TestExposedByRoute(t *testing.T) {
 	}
 }
 
-// Proves: R62 (the URL appears once the Gateway has admitted the HTTPRoute as it is now, with the scheme, port and host of its listener).
+// Proves: R62 (the Gateway must have admitted the current HTTPRoute; the URL has scheme, port and host of its
+// listener).
 func TestExposedByHTTPRoute(t *testing.T) {
 	accepted := func(generation int64, status metav1.ConditionStatus) []metav1.Condition {
 		return []metav1.Condition{

@@ -8,8 +8,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
 )
 
-// Proves: L-18, R27, R43 (runAsUser only where the cluster assigns none; the namespaces of the integration and the end-to-end tests enforce the
-// restricted Pod Security Standard).
+// Proves: L-18, R27, R43 (integration and end-to-end tests enforce the restricted Pod Security Standard).
 func TestClusterThatAssignsUserIDsGetsNone(t *testing.T) {
 	p := with(t, func(p *objects.Params) { p.ClusterAssignsUserIDs = true })
 	if c := pod(p).SecurityContext; c.RunAsUser != nil || c.RunAsGroup != nil || c.FSGroup != nil || server(t, p).SecurityContext.RunAsUser != nil {

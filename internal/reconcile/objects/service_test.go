@@ -13,7 +13,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
 )
 
-// Proves: FR-060, FR-062, R63 (the operator asks a server at the Service's own address only, and only where that leads to the resource's pods).
+// Proves: FR-060, FR-062, R63 (the probe URL is the cluster IP of a Service that selects only the resource's pods).
 func TestServerURLLeadsToOwnPodsOnly(t *testing.T) {
 	cr := &v1alpha2.LlamaStackDistribution{ObjectMeta: metav1.ObjectMeta{Namespace: "ai", Name: "my-stack", UID: "u1"}}
 	cr.Spec.Networking = &v1alpha2.NetworkingSpec{Port: new(int32(9000))}

@@ -40,7 +40,7 @@ func workload(t *testing.T, text string) *objects.Params {
 	})
 }
 
-// Proves: R43, R21, L-05 (the PVC, where it is mounted, what lives on it, and that old pods let go of it first).
+// Proves: R43, R21, L-05 (the PVC, its mount and content; old pods release it before new ones start).
 func TestStorage(t *testing.T) {
 	for text, c := range map[string]struct {
 		size, mount string
@@ -82,7 +82,7 @@ func TestStorage(t *testing.T) {
 	}
 }
 
-// Proves: R42, R30, L-22, R21 (the bounds and targets; the replicas are the autoscaler's).
+// Proves: R42, R30, L-22, R21 (bounds and targets; the autoscaler owns the replicas).
 func TestAutoscaler(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                            "",
@@ -114,7 +114,7 @@ func TestAutoscaler(t *testing.T) {
 	}
 }
 
-// Proves: R42, L-21, R21 (one pod may go where there are several, unless the user says otherwise).
+// Proves: R42, L-21, R21 (with several pods one may be disrupted, unless the user says otherwise).
 func TestBudget(t *testing.T) {
 	one, two := intstr.FromInt32(1), intstr.FromInt32(2)
 	for text, want := range map[string][2]*intstr.IntOrString{
@@ -143,8 +143,8 @@ func TestBudget(t *testing.T) {
 	}
 }
 
-// Proves: R43, R79 (the pods spread, a single one too, so that a second one does not replace it; the user's constraints stand as written, and
-// count the server's pods).
+// Proves: R43, R79 (the number of replicas does not change placement; user constraints stay and select the server's
+// pods by default).
 func TestPlacement(t *testing.T) {
 	two := pod(workload(t, "workload: {replicas: 2}"))
 	if len(two.TopologySpreadConstraints) != 3 || len(two.Affinity.PodAntiAffinity.PreferredDuringSchedulingIgnoredDuringExecution) != 1 {
@@ -167,7 +167,7 @@ func TestPlacement(t *testing.T) {
 	}
 }
 
-// Proves: R72 (the user's nodes, registries, devices, metadata and the end of pods is in the pods as written).
+// Proves: R72 (node selector, pull Secrets, devices, metadata and termination appear in the pods as written).
 func TestPodsHaveTheUsersScheduling(t *testing.T) {
 	p := workload(t, `
 workload:
@@ -213,7 +213,7 @@ workload:
 	}
 }
 
-// Proves: R44 (the user's command, arguments, environment, volumes and identity; what wins where both set the same).
+// Proves: R44 (command, arguments, environment, volumes and identity of the user, and their precedence).
 func TestOverrides(t *testing.T) {
 	p := workload(t, `
 workload:
@@ -267,8 +267,7 @@ workload:
 	}
 }
 
-// Proves: L-05, R21 (a pod that ends serves on until nobody is led to it, where another one serves already; not where the next one waits for its
-// PVC, nor within a grace period that is too short).
+// Proves: L-05, R21 (there is no delay if the next pod waits for the PVC or the grace period is too short).
 func TestPodsServeUntilNobodyIsLedToThem(t *testing.T) {
 	for name, c := range map[string]struct {
 		text string
@@ -319,7 +318,7 @@ func TestIngress(t *testing.T) {
 	}
 }
 
-// Proves: FR-066, R41, R21 (who is let in; own and operator namespaces always are).
+// Proves: FR-066, R41, R21 (the allowed peers, always including the own and the operator's namespace).
 func TestNetworkPolicy(t *testing.T) {
 	always := []string{"pods", "kubernetes.io/metadata.name=operator"}
 	for text, more := range map[string][]string{

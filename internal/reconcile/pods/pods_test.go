@@ -176,8 +176,7 @@ func TestObserveNamesTheReasonOfThePod(t *testing.T) {
 	}
 }
 
-// Proves: R18 (of several containers, the server's own reason comes first, else that of the first which has one; init
-// containers come before the others).
+// Proves: R18 (the first container with a reason comes next, init containers before others).
 func TestObserveNamesTheServerBeforeOtherContainers(t *testing.T) {
 	const failing, starting, isReady = "CreateContainerConfigError", "PodInitializing", ""
 	list := func(namesAndReasons ...string) (statuses []corev1.ContainerStatus) {
@@ -205,9 +204,7 @@ func TestObserveNamesTheServerBeforeOtherContainers(t *testing.T) {
 	}
 }
 
-// Without a cluster's Secrets at hand nothing of a log is shown.
-//
-// Proves: R7.
+// Proves: R7 (no log text is shown before the cluster's Secrets are known).
 func TestObserveShowsNoLogWhereSecretsAreNotKnown(t *testing.T) {
 	p := pod(0, ended(1, "Error", "ValueError: x"))
 	if got := pods.Observe([]corev1.Pod{p}, "llama-stack", nil).NotReady; got != "the server ended with exit code 1"+inLog {
@@ -215,7 +212,7 @@ func TestObserveShowsNoLogWhereSecretsAreNotKnown(t *testing.T) {
 	}
 }
 
-// Proves: R76 (what the newest pods report).
+// Proves: R76.
 func TestObservePrefersTheNewestPod(t *testing.T) {
 	list := []corev1.Pod{
 		pod(1, ready("registry.example/x@sha256:old")), pod(3, ready("registry.example/x@sha256:new")), pod(2, waiting("ErrImagePull", "older")),
@@ -230,8 +227,7 @@ func TestObservePrefersTheNewestPod(t *testing.T) {
 	}
 }
 
-// Proves: R18 (that a pod was evicted says why there is no server, until the one in its place is ready: Kubernetes
-// keeps it for long).
+// Proves: R18 (the eviction is the reason until then, because Kubernetes keeps evicted pods for long).
 func TestObserveForgetsEvictedPodsThatWereReplaced(t *testing.T) {
 	evicted := pod(1, func(p *corev1.Pod) {
 		p.Status.Phase, p.Status.Reason, p.Status.Message = corev1.PodFailed, "Evicted", "The node was low on resource: ephemeral-storage."
@@ -246,10 +242,9 @@ func TestObserveForgetsEvictedPodsThatWereReplaced(t *testing.T) {
 			Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: "Unschedulable", Message: "0/1 nodes are available: 1 node(s) had untolerated taint(s).",
 		}}
 	})
-	later := *homeless.DeepCopy() // made long after the eviction, because somebody deleted its predecessor
+	later := *homeless.DeepCopy() // created long after the eviction, because its predecessor was deleted
 	later.CreationTimestamp = metav1.NewTime(homeless.CreationTimestamp.Add(time.Hour))
-	// Where the server ends by itself when it is asked to, Kubernetes calls its pod successful and says no more than the
-	// condition does.
+	// A server that exits on request leaves a succeeded pod, and only the condition has the reason.
 	graceful := *evicted.DeepCopy()
 	graceful.Status.Phase, graceful.Status.Reason, graceful.Status.Message = corev1.PodSucceeded, "", ""
 	graceful.Status.Conditions[0].Message = evicted.Status.Message
@@ -279,7 +274,7 @@ func TestObserveForgetsEvictedPodsThatWereReplaced(t *testing.T) {
 	}
 }
 
-// Proves: R82 (a server is asked again when its pods have changed, not when one of them starts again).
+// Proves: R82 (a server is probed again if its pods change, but not if one restarts).
 func TestObserveReportsWhichPodsExist(t *testing.T) {
 	named := func(uid types.UID, minute int, change func(*corev1.Pod)) corev1.Pod {
 		p := pod(minute, change)
@@ -303,7 +298,7 @@ func TestObserveReportsWhichPodsExist(t *testing.T) {
 	}
 }
 
-// Proves: R7 (the answer of a pod that is ending can have values of Secrets that are not known any more).
+// Proves: R7 (the response of a terminating pod can have Secret values that are no longer known).
 func TestObserveReportsPodsThatEndWithOtherSecrets(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(*corev1.Pod)
@@ -326,8 +321,6 @@ func TestObserveReportsPodsThatEndWithOtherSecrets(t *testing.T) {
 	}
 }
 
-// A container that ends again and again makes no work for the operator: its pod changes all the time.
-//
 // Proves: L-01.
 func TestDifferIgnoresRestarts(t *testing.T) {
 	running := pod(0, ended(1, "Error", "x"))
@@ -348,10 +341,7 @@ func TestDifferIgnoresRestarts(t *testing.T) {
 	}
 }
 
-// A pod that starts makes no work for the operator: its Deployment reports it. An image of a ready pod is reported from
-// the pod.
-//
-// Proves: L-01, R86.
+// Proves: L-01, R86 (its Deployment reports the start; a new image is reported by a ready pod).
 func TestDifferIgnoresThatAPodStarts(t *testing.T) {
 	started := func(ready bool, image string) *corev1.Pod {
 		p := pod(0, func(p *corev1.Pod) {
@@ -381,7 +371,7 @@ func TestDifferIgnoresThatAPodStarts(t *testing.T) {
 	}
 }
 
-// Proves: L-01 (of the conditions of a pod only what Observe reads counts).
+// Proves: L-01.
 func TestDifferIgnoresConditionsThatNobodyReads(t *testing.T) {
 	with := func(conditions ...corev1.PodCondition) *corev1.Pod {
 		p := pod(0, func(p *corev1.Pod) { p.Status.Conditions = conditions })

@@ -22,7 +22,7 @@ func configMap(namespace, name string, labels map[string]string) *corev1.ConfigM
 	return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, Labels: labels}}
 }
 
-// Proves: R81, R70 (a problem is one Event on its ConfigMap as long as it stays the same, and counts in the metric).
+// Proves: R81, R70 (an unchanged problem is one Event on its ConfigMap and counts in the metric).
 func TestReporterReportsWhatIsNew(t *testing.T) {
 	wrong := func(configMap, text string) settings.Problem {
 		return settings.Problem{ConfigMap: configMap, Err: errors.New(text)}

@@ -15,8 +15,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverprobe"
 )
 
-// Proves: R83 (a server that answers without credentials although its configuration asks for them is named, and one
-// that refuses is too; Ready stays what it is, with a warning).
+// Proves: R83 (the condition is about calls without credentials; Ready keeps its status, with a warning).
 func TestAccessControlledReportsWhatTheServerDoes(t *testing.T) {
 	hidden := serverprobe.List{Hidden: true, Error: "GET /v1/x: the server requires credentials"}
 	refuses := func(f *status.Facts) {

@@ -14,8 +14,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverprobe"
 )
 
-// Proves: R82, R35 (what the server lists of its model servers is reported with the names to call the models by, and
-// never spoils Ready; that a registered model is listed says nothing).
+// Proves: R82, R35 (model names are reported without effect on Ready; a registered model proves nothing).
 func TestBackendsReachableReportsWhatTheServerLists(t *testing.T) {
 	model := func(provider, name string) serverprobe.Entry {
 		return serverprobe.Entry{Provider: provider, Name: name}

@@ -20,7 +20,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverprobe"
 )
 
-// Proves: R18, R51, STAT (from the first pass to a server that serves, and what can go wrong on the way).
+// Proves: R18, R51, STAT (from the first reconcile to a running server, with failures).
 func TestRollout(t *testing.T) {
 	const fine, found = "True ConfigGenerationSucceeded", "True AllSecretsFound"
 	for name, c := range map[string]struct {
@@ -113,7 +113,7 @@ func withDeadlineExceeded(d *appsv1.Deployment) *appsv1.Deployment {
 	return d
 }
 
-// A Deployment that stays behind its number of pods is not rolled out: only then is the server asked about itself.
+// A Deployment without all its pods is not rolled out, and its server is not probed.
 func TestRolledOut(t *testing.T) {
 	for name, c := range map[string]struct {
 		deployment *appsv1.Deployment
@@ -128,7 +128,7 @@ func TestRolledOut(t *testing.T) {
 	}
 }
 
-// Proves: R51, L-22 (zero pods are as desired: nothing is wrong, nothing is available).
+// Proves: R51, L-22 (zero desired pods are no error, and nothing is available).
 func TestScaledToZero(t *testing.T) {
 	cr := resource()
 	cr.Spec.Workload = &v1alpha2.WorkloadSpec{Replicas: new(int32(0))}
@@ -140,7 +140,7 @@ func TestScaledToZero(t *testing.T) {
 		"DeploymentUpdated": "True DeploymentUpdated", "Available": "False ScaledToZero", "Ready": "True Ready",
 	})
 
-	// A question that fails for a moment does not change the phase.
+	// A transient lookup error keeps the phase.
 	cr.Status = s
 	f = rejectedEdit(cr, transientProblem(v1alpha2.ConditionSecretsResolved, "Secret ai/x could not be read: timeout"))
 	f.Deployment = deployment(0, 0)
@@ -149,9 +149,7 @@ func TestScaledToZero(t *testing.T) {
 	}
 }
 
-// What the newest pod reports stands where a reader looks first.
-//
-// Proves: R18, L-17.
+// Proves: R18, L-17 (the newest pod's reason is in Ready).
 func TestReasonOfThePodIsReported(t *testing.T) {
 	const why = "Unschedulable: 0/1 nodes are available: 1 Insufficient cpu"
 	for name, c := range map[string]struct {
@@ -189,8 +187,7 @@ func TestReasonOfThePodIsReported(t *testing.T) {
 	}
 }
 
-// Proves: L-22 (what keeps the API server from creating pods is only in the Deployment's status; the names of the pods,
-// which change with each attempt, are not repeated).
+// Proves: L-22 (pod names, which change with each attempt, are not repeated).
 func TestStatusNamesWhyNoPodCanBeCreated(t *testing.T) {
 	refused := func(d *appsv1.Deployment, text string) *appsv1.Deployment {
 		d.Status.Conditions = append(d.Status.Conditions, appsv1.DeploymentCondition{
@@ -232,7 +229,7 @@ func TestStatusNamesWhyNoPodCanBeCreated(t *testing.T) {
 	}
 }
 
-// Proves: R51, L-22 (a paused autoscaler is reported, with the way to continue; the spec cannot ask for that).
+// Proves: R51, L-22 (the message has the way to resume it, which the spec cannot do).
 func TestPausedAutoscalerIsReported(t *testing.T) {
 	cr := resource()
 	cr.Spec.Workload = &v1alpha2.WorkloadSpec{Autoscaling: &v1alpha2.AutoscalingSpec{MaxReplicas: new(int32(3))}}
@@ -250,10 +247,7 @@ func TestPausedAutoscalerIsReported(t *testing.T) {
 	}
 }
 
-// Nothing is being created while an error keeps the spec from being applied: a Secret that is missing, or a step that
-// was refused.
-//
-// Proves: R20, R51, R52.
+// Proves: R20, R51, R52 (a missing Secret or a refused step blocks the creation).
 func TestBlockedResourceIsNotBeingCreated(t *testing.T) {
 	for name, fault := range map[string]problem.Problem{
 		"a Secret is missing": waitingProblem("Secret not found: vllm-creds (namespace ai)"),
@@ -280,7 +274,7 @@ func TestBlockedResourceIsNotBeingCreated(t *testing.T) {
 	}
 }
 
-// Proves: R19, R51, L-17, L-35 (a failing edit changes conditions; what runs is reported as before).
+// Proves: R19, R51, L-17, L-35 (conditions change, and the status of the running server stays).
 func TestFailingEdit(t *testing.T) {
 	for name, c := range map[string]struct {
 		faults  problem.List
@@ -340,8 +334,7 @@ func TestFailingEdit(t *testing.T) {
 	}
 }
 
-// Proves: R18, R51 (Ready has the reason that Stalled has, also where a condition before it is not known: a spec
-// without Secrets whose objects are someone else's).
+// Proves: R18, R51 (Ready has the reason of Stalled, even if an earlier condition is unknown).
 func TestReadyHasTheReason(t *testing.T) {
 	cr := resource()
 	conflict := problem.Problem{Class: problem.Terminal, Condition: v1alpha2.ConditionDeploymentUpdated, Reason: problem.Conflict, Detail: "Service x exists"}
@@ -358,7 +351,7 @@ func TestReadyHasTheReason(t *testing.T) {
 	}
 }
 
-// Proves: R51 (wrong and nothing serves), R20 (missing waits).
+// Proves: R51, R20 (a terminal error without a running server fails, and a missing object waits).
 func TestFirstSpecFails(t *testing.T) {
 	for name, c := range map[string]struct {
 		fault problem.Problem
@@ -379,7 +372,7 @@ func TestFirstSpecFails(t *testing.T) {
 	}
 }
 
-// Proves: R50, R18 (what could not be asked is unknown, and the generation is not dealt with).
+// Proves: R50, R18 (the condition is Unknown, and the generation is not observed).
 func TestLookupFailed(t *testing.T) {
 	cr := ready(t)
 	s := compute(t, rejectedEdit(cr, transientProblem(v1alpha2.ConditionSecretsResolved, "Secret ai/vllm-creds could not be read: timeout; retrying")))
@@ -404,7 +397,7 @@ func TestLookupFailed(t *testing.T) {
 	}
 }
 
-// Proves: R50 (kstatus: Stalled while only an edit helps, absent as soon as waiting may help).
+// Proves: R50 (kstatus: Stalled is set while only an edit helps, and removed once waiting may help).
 func TestStalledComesAndGoes(t *testing.T) {
 	cr := ready(t)
 	cr.Status = compute(t, rejectedEdit(cr, terminalProblem("spec.a: wrong")))
@@ -424,7 +417,7 @@ func TestStalledComesAndGoes(t *testing.T) {
 	}
 }
 
-// Proves: R48 (an upgrade that leaves a Deployment alone says so).
+// Proves: R48 (a held Deployment is reported).
 func TestHeldMessage(t *testing.T) {
 	cr := ready(t)
 	f := serving(t, cr)
@@ -437,7 +430,7 @@ func TestHeldMessage(t *testing.T) {
 	equal(t, "configGeneration", cr.Status.ConfigGeneration, s.ConfigGeneration)
 }
 
-// Proves: R16, R29, STAT (differences between the server and what it was configured to be).
+// Proves: R16, R29, STAT (differences between the server and its configuration).
 func TestServerRemarks(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(*status.Facts)
@@ -499,7 +492,7 @@ func TestServerRemarks(t *testing.T) {
 	}
 }
 
-// Proves: R15, R29, US-1.3 (nothing generated).
+// Proves: R15, R29, US-1.3 (no configuration is generated).
 func TestImageDefault(t *testing.T) {
 	cr := resource()
 	cr.Spec.Providers, cr.Spec.Resources = nil, nil
@@ -519,7 +512,7 @@ func TestImageDefault(t *testing.T) {
 	}
 }
 
-// Proves: R12 as far as it reaches: warnings are part of the ConfigGenerated message.
+// Proves: R12 (warnings are part of the ConfigGenerated message).
 func TestWarnings(t *testing.T) {
 	f := serving(t, resource())
 	f.Problems = problem.List{
@@ -533,7 +526,7 @@ func TestWarnings(t *testing.T) {
 	}
 }
 
-// Proves: R50 (a message has a bound, and is cut between letters), NFR-004.
+// Proves: R50, NFR-004 (messages are bounded and cut between characters).
 func TestLongMessages(t *testing.T) {
 	long := strings.Repeat("ä", 50_000)
 	for _, shift := range []string{"", "x"} {
@@ -578,7 +571,7 @@ func TestTransitionTimes(t *testing.T) {
 	}
 }
 
-// Proves: R86 (what a rollout changes of a Deployment without a change of the status starts no reconcile).
+// Proves: R86 (a rollout's changes of a Deployment without a status change start no reconcile).
 func TestDeploymentDiffersInWhatTheStatusReports(t *testing.T) {
 	progressing := func(reason, message string) []appsv1.DeploymentCondition {
 		return []appsv1.DeploymentCondition{{Type: appsv1.DeploymentProgressing, Status: corev1.ConditionTrue, Reason: reason, Message: message}}

@@ -11,8 +11,6 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 )
 
-// As many entries go from the end as make up for the excess and for the entry that reports it, and no more.
-//
 // Proves: NFR-003.
 func TestCutEndCutsNoMoreThanItMust(t *testing.T) {
 	for _, c := range []struct{ entries, excess, size, want int }{
@@ -33,9 +31,7 @@ func configOf(size int) *apiextensionsv1.JSON {
 	return &apiextensionsv1.JSON{Raw: []byte(`"` + strings.Repeat("x", size-2) + `"`)}
 }
 
-// The largest configs go first, small ones stay, and nothing goes once enough is gone.
-//
-// Proves: NFR-003.
+// Proves: NFR-003 (small configs stay, and nothing more is cut once enough is).
 func TestCutConfigsTakesTheLargestFirst(t *testing.T) {
 	const large, larger = cutOverhead + 1, 3 * cutOverhead
 	saved := larger - len(omittedConfig(larger, "").Raw)

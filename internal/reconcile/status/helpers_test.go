@@ -23,7 +23,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverprobe"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 var now = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
@@ -46,7 +46,7 @@ func resource() *v1alpha2.LlamaStackDistribution {
 func built(t *testing.T, cr *v1alpha2.LlamaStackDistribution) *status.Facts {
 	t.Helper()
 	s, err := settings.Parse(nil)
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	d, f := s.ResolveWithHints(&cr.Spec.Distribution, build.Hints(build.NewInputs(cr), ""))
 	if f != nil {
 		t.Fatal(f)
@@ -143,7 +143,7 @@ func compute(t *testing.T, f *status.Facts) v1alpha2.LlamaStackDistributionStatu
 	}
 	checkInvariants(t, f, &got)
 
-	// R50: a second pass over the same facts, later, changes nothing.
+	// R50: a later reconcile with the same facts changes nothing.
 	again := *f
 	again.CR, again.Now = f.CR.DeepCopy(), f.Now.Add(time.Minute)
 	again.CR.Status = got
@@ -228,7 +228,7 @@ func expect(t *testing.T, s *v1alpha2.LlamaStackDistributionStatus, phase v1alph
 	got := map[string]string{}
 	for i := range s.Conditions {
 		if slices.Contains(v1alpha2.LegacyConditions(), s.Conditions[i].Type) {
-			continue // they have a test of their own
+			continue // separate tests cover them
 		}
 		got[s.Conditions[i].Type] = string(s.Conditions[i].Status) + " " + s.Conditions[i].Reason
 	}

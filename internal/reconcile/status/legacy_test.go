@@ -16,7 +16,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/parse"
 )
 
-// Proves: R52, L-33 (what programs of release 0.9's time look at is kept up, from what was observed).
+// Proves: R52, L-33 (conditions that programs of release 0.9 read are kept, from observed state).
 func TestLegacyConditions(t *testing.T) {
 	claim := func(phase corev1.PersistentVolumeClaimPhase) *corev1.PersistentVolumeClaim {
 		c := &corev1.PersistentVolumeClaim{Status: corev1.PersistentVolumeClaimStatus{Phase: phase}}
@@ -65,7 +65,7 @@ func TestLegacyConditions(t *testing.T) {
 	}
 }
 
-// Proves: FR-064, FR-065, R50, R62 (the way in: absent, not admitted yet, admitted; what it waits for stands in Ready).
+// Proves: FR-064, FR-065, R50, R62 (the URL is absent, pending or admitted; Ready has the reason of a pending one).
 func TestRouteURL(t *testing.T) {
 	for name, c := range map[string]struct {
 		expose   string

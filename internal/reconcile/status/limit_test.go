@@ -13,17 +13,17 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/status"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverprobe"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 func size(t *testing.T, v any) int {
 	t.Helper()
 	raw, err := json.Marshal(v)
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	return len(raw)
 }
 
-// addProviders are so many providers that the server lists and the operator has generated, each with a config of some bytes.
+// addProviders adds count listed and generated providers with configs of this size.
 func addProviders(f *status.Facts, count, bytes int) {
 	f.Server.Providers, f.Desired.Config.Providers = nil, nil
 	for i := range count {
@@ -35,7 +35,7 @@ func addProviders(f *status.Facts, count, bytes int) {
 	}
 }
 
-// Proves: R63 (a provider's config has at most 4 KiB in the status; a cut says so, and where the whole is).
+// Proves: R63 (a provider's config has at most 4 KiB in the status, and a cut one names the source of the rest).
 func TestStatusHoldsShortConfigs(t *testing.T) {
 	f := serving(t, resource())
 	addProviders(f, 2, 4<<10)
@@ -51,7 +51,7 @@ func TestStatusHoldsShortConfigs(t *testing.T) {
 	}
 }
 
-// Proves: R63 (no status is over 128 KiB; a cut says so and stays the same from reconcile to reconcile; conditions and phase are whole).
+// Proves: R63 (a status has at most 128 KiB, a cut is reported and stable, and conditions and phase are kept whole).
 func TestStatusFitsWhateverThereIs(t *testing.T) {
 	long := strings.Repeat("x", 300)
 	images := map[string]string{}
@@ -102,7 +102,7 @@ func TestStatusFitsWhateverThereIs(t *testing.T) {
 			c.change(f)
 			s := compute(t, f)
 			raw, err := json.Marshal(s)
-			fixture.NoError(t, err)
+			framework.NoError(t, err)
 			if len(raw) > 128<<10 {
 				t.Errorf("%d bytes", len(raw))
 			}
@@ -115,7 +115,7 @@ func TestStatusFitsWhateverThereIs(t *testing.T) {
 	}
 }
 
-// Proves: R63 (what was stored before the limit becomes small, also where nothing new is known).
+// Proves: R63.
 func TestStatusOfFormerBuildsIsCut(t *testing.T) {
 	cr := ready(t)
 	for i := range 400 {
@@ -135,7 +135,7 @@ func TestStatusOfFormerBuildsIsCut(t *testing.T) {
 	}
 }
 
-// Proves: R63 (what a Deployment's status says is quoted up to 1 KiB).
+// Proves: R63 (a Deployment's message is quoted up to 1 KiB).
 func TestRolloutMessageIsShort(t *testing.T) {
 	f := serving(t, resource())
 	f.Deployment.Status.Conditions[1].Reason = "ProgressDeadlineExceeded"

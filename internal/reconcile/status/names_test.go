@@ -13,12 +13,12 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverprobe"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
-// Proves: R7, R29 (wherever a server puts the value of a Secret, the status does not show it; what the configuration names is shown, and compared).
+// Proves: R7, R29 (Secret values are hidden in all server data; names of the configuration are shown and compared).
 func TestStatusHidesValuesOfSecretsInWhatTheServerLists(t *testing.T) {
-	var canaries fixture.Canaries
+	var canaries framework.Canaries
 	canary := canaries.New()
 	half, encoded := canary[:len(canary)/2], base64.StdEncoding.EncodeToString([]byte(canary))
 	for name, answer := range map[string]func(*serverprobe.Observation){
@@ -44,13 +44,13 @@ func TestStatusHidesValuesOfSecretsInWhatTheServerLists(t *testing.T) {
 		answer(f.Server)
 		s := compute(t, f)
 		text, err := json.Marshal(s)
-		fixture.NoError(t, err)
-		if found := canaries.In(string(text)); len(found) > 0 {
+		framework.NoError(t, err)
+		if found := canaries.Find(string(text)); len(found) > 0 {
 			t.Errorf("%s: the status has the value: %q", name, found)
 		}
 	}
 
-	// The values are names of the configuration too, which everyone may read.
+	// The values are also names in the configuration, which is public.
 	f := serving(t, resource())
 	plain := compute(t, f)
 	for _, public := range []string{"vllm", "remote::vllm", "inference", "vllm/llama3"} {

@@ -10,7 +10,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
 )
 
-// Proves: R29, R50, US-6.1 (what runs is the user's own configuration; of the server's providers no configuration is shown).
+// Proves: R29, R50, US-6.1 (no provider config is shown).
 func TestOverride(t *testing.T) {
 	f := serving(t, resource())
 	f.Desired = &build.Desired{

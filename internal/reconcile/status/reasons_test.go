@@ -16,21 +16,21 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/status"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
-// checkout is the root of the sources.
+// checkout is the root of the repository.
 const checkout = "../../.."
 
-// Proves: R74 (each reason of the API is documented, and is that of a condition somewhere).
+// Proves: R74 (each reason of the API is documented and used by a condition).
 func TestEachReasonOfTheAPIHasOneRow(t *testing.T) {
 	file, err := parser.ParseFile(token.NewFileSet(), checkout+"/api/v1alpha2/condition_types.go", nil, 0)
-	fixture.NoError(t, err)
-	values := map[string]string{} // by the name of the constant
+	framework.NoError(t, err)
+	values := map[string]string{} // by constant name
 	ast.Inspect(file, func(n ast.Node) bool {
 		if spec, ok := n.(*ast.ValueSpec); ok && strings.HasPrefix(spec.Names[0].Name, "Reason") {
 			value, err := strconv.Unquote(spec.Values[0].(*ast.BasicLit).Value)
-			fixture.NoError(t, err)
+			framework.NoError(t, err)
 			values[spec.Names[0].Name] = value
 		}
 		return true
@@ -59,11 +59,11 @@ func TestEachReasonOfTheAPIHasOneRow(t *testing.T) {
 	}
 }
 
-// Proves: R74 (no row of the table of problems is without use).
+// Proves: R74.
 func TestEachReasonOfAProblemIsUsed(t *testing.T) {
 	used := selectors(t, "problem", "")
 	for _, row := range problem.Rows() {
-		// The package itself makes these: for parser errors, omitted problems and panics.
+		// The package itself uses these for parser errors, omitted problems and panics.
 		if slices.Contains([]problem.Reason{problem.DuplicateProviderID, problem.MoreProblems, problem.InternalError}, row.Reason) {
 			continue
 		}
@@ -73,7 +73,7 @@ func TestEachReasonOfAProblemIsUsed(t *testing.T) {
 	}
 }
 
-// selectors are the names that the product selects of a package, and its texts, but for one file.
+// selectors returns the names that the product selects of a package and its string literals, except in one file.
 func selectors(t *testing.T, of, except string) map[string]bool {
 	t.Helper()
 	names := map[string]bool{}
@@ -101,7 +101,7 @@ func selectors(t *testing.T, of, except string) map[string]bool {
 			})
 			return nil
 		})
-		fixture.NoError(t, err)
+		framework.NoError(t, err)
 	}
 	return names
 }

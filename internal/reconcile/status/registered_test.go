@@ -18,8 +18,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 )
 
-// registering is a resource that registers models, vector stores and an MCP server, and the facts about its server,
-// which has them all.
+// registering returns the facts of a resource with models, vector stores and an MCP server that the server lists.
 func registering(t *testing.T) *status.Facts {
 	t.Helper()
 	cr := resource()
@@ -31,7 +30,7 @@ func registering(t *testing.T) *status.Facts {
 	if f.Problems.HasErrors() {
 		t.Fatal(f.Problems.Message())
 	}
-	// Release line 0.7 does not support registered vector stores, and has connectors.
+	// Release line 0.7 has connectors, but does not support registered vector stores.
 	f.Desired.Config.Registered = append(f.Desired.Config.Registered, serverconfig.Registered{List: serverconfig.ListVectorStores, Name: "docs"})
 	f.Server.Models.Entries = []serverprobe.Entry{{Provider: "vllm", Name: "vllm/e5"}, {Provider: "vllm", Name: "vllm/llama3"}}
 	f.Server.Lists = map[string]serverprobe.List{
@@ -41,8 +40,8 @@ func registering(t *testing.T) *status.Facts {
 	return f
 }
 
-// Proves: R29, R84, R82 (what the server has registered is in the status; what of the spec it does not list is there by
-// name, and in a message; what it hides, cannot tell or cuts is not missing; Ready depends on none of it).
+// Proves: R29, R84, R82 (resources of the spec that it does not list are named; hidden, failed or cut lists do not
+// count, and Ready does not depend on them).
 func TestStatusNamesWhatTheServerHasRegistered(t *testing.T) {
 	set := func(list string, l serverprobe.List) func(*status.Facts) {
 		return func(f *status.Facts) { f.Server.Lists[list] = l }
@@ -50,7 +49,7 @@ func TestStatusNamesWhatTheServerHasRegistered(t *testing.T) {
 	for name, c := range map[string]struct {
 		change  func(*status.Facts)
 		missing []string
-		text    string // the end of the message of Available
+		text    string // end of the message of Available
 	}{
 		"all of it": {func(*status.Facts) {}, nil, "are available"},
 		"a model":   {func(f *status.Facts) { f.Server.Models.Entries = f.Server.Models.Entries[:1] }, []string{"models/vllm/llama3"}, "; the server does not list: models/vllm/llama3"},
@@ -98,8 +97,8 @@ func TestStatusNamesWhatTheServerHasRegistered(t *testing.T) {
 	}
 }
 
-// Proves: R50, R84 (of vector stores those of the spec; what the server does not tell stays; what it is not asked for
-// goes).
+// Proves: R50, R84 (vector stores are only those of the spec; lists without a response stay, and lists without a
+// request are removed).
 func TestListsOfTheServerAreReported(t *testing.T) {
 	f := registering(t)
 	cr := f.CR
@@ -122,8 +121,7 @@ func TestListsOfTheServerAreReported(t *testing.T) {
 	equal(t, "lists that nobody asked for", []v1alpha2.ResourceInfo(nil), append(append(got.VectorStores, got.Connectors...), got.ToolGroups...))
 }
 
-// Proves: R84, R65 (each release line is asked for the lists that it has; for vector stores only where the spec has
-// some).
+// Proves: R84, R65 (the lists that the release line has, and vector stores only if the spec has some).
 func TestListsThatAServerIsAskedFor(t *testing.T) {
 	f := registering(t)
 	equal(t, "lists of release line 0.7", map[string]string{
@@ -136,7 +134,7 @@ func TestListsThatAServerIsAskedFor(t *testing.T) {
 	equal(t, "lists without a distribution", map[string]string(nil), status.Lists(f.Desired, nil))
 }
 
-// Proves: R63 (the lists of a server and the missing resources are cut, and say so).
+// Proves: R63 (the server's lists and the missing resources are cut, and the cut is reported).
 func TestListsOfTheServerAreBounded(t *testing.T) {
 	f := registering(t)
 	var entries []serverprobe.Entry
@@ -164,9 +162,7 @@ func TestListsOfTheServerAreBounded(t *testing.T) {
 	}
 }
 
-// Whether a Gateway encrypts is known once it has admitted the HTTPRoute.
-//
-// Proves: R83 (authentication without TLS while exposed).
+// Proves: R83 (a Gateway listener without TLS exposes tokens; it is known once the HTTPRoute is admitted).
 func TestReadyWarnsOfTokensWithoutEncryption(t *testing.T) {
 	for name, c := range map[string]struct {
 		edge      settings.EdgeKind

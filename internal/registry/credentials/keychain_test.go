@@ -40,8 +40,6 @@ func resolve(t *testing.T, ctx context.Context, k *Keychain, image string) strin
 	return config.Username + ":" + config.Password
 }
 
-// Only the registries of a cloud get its credentials.
-//
 // Proves: FR-027c.
 func TestHostsBelongToClouds(t *testing.T) {
 	for host, want := range map[string]string{
@@ -63,9 +61,7 @@ func TestHostsBelongToClouds(t *testing.T) {
 	}
 }
 
-// A cloud is asked once for a question, also where it gives nothing; one that hangs holds nobody beyond the context.
-//
-// Proves: FR-027c, NFR-006.
+// Proves: FR-027c, NFR-006 (a failed lookup is cached as well, and a lookup that hangs ends with its context).
 func TestCloudsAreAskedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for want, answer := range map[string]error{"u:p": nil, ":": errors.New("no cloud"), "hangs:": context.DeadlineExceeded} {
@@ -90,8 +86,6 @@ func TestCloudsAreAskedOnce(t *testing.T) {
 	})
 }
 
-// A node without an identity is not asked for minutes.
-//
 // Proves: FR-027c, NFR-006.
 func TestAzureGivesUpSoon(t *testing.T) {
 	asked := 0
@@ -101,7 +95,7 @@ func TestAzureGivesUpSoon(t *testing.T) {
 	}))
 	defer node.Close()
 	for variable, value := range map[string]string{
-		// The library keeps the tokens of an identity for the whole process: no other test asks for this one.
+		// The library caches the tokens of an identity for the process, so no other test uses this one.
 		"IDENTITY_ENDPOINT": node.URL + "/msi", "IDENTITY_HEADER": "h", "AZURE_CLIENT_ID": "without-an-answer", "AZURE_FEDERATED_TOKEN_FILE": "",
 	} {
 		t.Setenv(variable, value)
@@ -115,9 +109,7 @@ func TestAzureGivesUpSoon(t *testing.T) {
 	}
 }
 
-// What each cloud is asked, and what becomes of its answer.
-//
-// Proves: FR-027c.
+// Proves: FR-027c (requests and responses of each cloud).
 func TestCloudsAreAsked(t *testing.T) {
 	var forms []string
 	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -159,14 +151,14 @@ func TestCloudsAreAsked(t *testing.T) {
 	transport.DialContext = func(ctx context.Context, network, _ string) (net.Conn, error) {
 		return new(net.Dialer).DialContext(ctx, network, registry.Listener.Addr().String())
 	}
-	transport.TLSClientConfig.ServerName = "example.com" // the test certificate's
+	transport.TLSClientConfig.ServerName = "example.com" // name in the test certificate
 	client.Transport = transport
 	k.clouds[2].request = azure{client}.token
 	for image, want := range map[string]string{
 		"123456789012.dkr.ecr.eu-west-1.amazonaws.com/a": "AWS:of-AmazonEC2ContainerRegistry_V20150921.GetAuthorizationToken",
 		"europe-west1-docker.pkg.dev/p/a":                "oauth2accesstoken:of-google",
 		"mine.azurecr.io/a":                              azureUser + ":of-the-registry",
-		"elsewhere.azurecr.io/a":                         ":", // it sends the client away
+		"elsewhere.azurecr.io/a":                         ":", // redirects the client
 	} {
 		if got := resolve(t, t.Context(), k, image); got != want {
 			t.Errorf("%s: %q, want %q", image, got, want)

@@ -20,8 +20,7 @@ const (
 	other = "registry.example.com/team/other@sha256:0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b"
 )
 
-// Proves: R46, NFR-006 (the file of a digest is read once for all custom resources, beside the labels, and again by
-// nobody after a restart).
+// Proves: R46, NFR-006 (all custom resources share the file, and a restart does not read it again).
 func TestFilesOfImagesAreReadOnce(t *testing.T) {
 	inBubble(t, func(w *world) {
 		w.registry.file = "kind: ProviderPackage"
@@ -56,10 +55,7 @@ func TestFilesOfImagesAreReadOnce(t *testing.T) {
 	})
 }
 
-// That an image has no server's package is known after all of its layers were read: it is not asked for again, not even
-// after a restart.
-//
-// Proves: R92.
+// Proves: R92 (the result survives a restart).
 func TestImagesWithoutThePackageAreSearchedOnce(t *testing.T) {
 	inBubble(t, func(w *world) {
 		ask := func() imagelabels.Result {
@@ -80,8 +76,7 @@ func TestImagesWithoutThePackageAreSearchedOnce(t *testing.T) {
 	})
 }
 
-// Proves: R46 (an image without the file is an answer of its own kind; one that nobody asks for any more is left
-// alone).
+// Proves: R46 (an image without the file has its own result, and an image without users is not read).
 func TestFilesThatAreMissing(t *testing.T) {
 	inBubble(t, func(w *world) {
 		ask := func(images ...string) []imagelabels.Result {

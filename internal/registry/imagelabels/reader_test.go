@@ -52,8 +52,8 @@ type fakeRegistry struct {
 	labels   map[string]string
 	file     string
 	err      error
-	hangs    string // a part of the references that get no answer
-	panics   string // a part of the references that panic
+	hangs    string // references with this part get no response
+	panics   string // references with this part panic
 }
 
 func (f *fakeRegistry) request(ctx context.Context, kind, reference string) error {
@@ -128,11 +128,11 @@ type world struct {
 	store    *imagelabels.Store
 	stop     context.CancelFunc
 	told     chan types.NamespacedName
-	// results count what became of questions.
+	// results counts requests by success.
 	results map[bool]int
 }
 
-// newStore returns a Store in a fake cluster; create is called before each creation of a ConfigMap, unless nil.
+// newStore returns a Store in a fake cluster, which calls create, unless nil, before each creation of a ConfigMap.
 func newStore(create func()) *imagelabels.Store {
 	scheme := runtime.NewScheme()
 	utilruntime.Must(corev1.AddToScheme(scheme))
@@ -214,8 +214,7 @@ func (w *world) notified() []string {
 	}
 }
 
-// Proves: NFR-006, FR-020, FR-027d, L-33 (one question for each new digest, whatever the number of custom resources,
-// and none when idle).
+// Proves: NFR-006, FR-020, FR-027d, L-33 (one request for each new digest, and none when idle).
 func TestManyUsersOfADigestAskOnce(t *testing.T) {
 	inBubble(t, func(w *world) {
 		if a := w.Labels(user(0), request(pinned)); !a.Pending {
@@ -250,8 +249,8 @@ func TestManyUsersOfADigestAskOnce(t *testing.T) {
 	})
 }
 
-// Proves: FR-027d, NFR-006 (a tag is asked again after hours and on an edit, by one request without a body; a new
-// digest is read and announced).
+// Proves: FR-027d, NFR-006 (the check after hours and on an edit is one request without a body; a new digest is read
+// and announced).
 func TestTagsAreAskedAgain(t *testing.T) {
 	inBubble(t, func(w *world) {
 		q := request(tagged)
@@ -285,8 +284,7 @@ func TestTagsAreAskedAgain(t *testing.T) {
 	})
 }
 
-// Proves: R14, R19 (what was read stays whatever the registry does; without an answer the question is repeated with
-// back-off).
+// Proves: R14, R19 (known results stay during failures, and failed requests are retried with back-off).
 func TestFailuresChangeNothingThatIsKnown(t *testing.T) {
 	inBubble(t, func(w *world) {
 		q := request(tagged)
@@ -321,7 +319,7 @@ func TestFailuresChangeNothingThatIsKnown(t *testing.T) {
 	})
 }
 
-// Proves: R14 (a registry that asks for fewer requests is left alone as long as it says, whatever is edited).
+// Proves: R14.
 func TestRegistryIsLeftAloneAsLongAsItSays(t *testing.T) {
 	inBubble(t, func(w *world) {
 		w.registry.err = &registry.Error{Kind: registry.RateLimited, RetryAfter: time.Hour, Err: errors.New("429")}
@@ -344,9 +342,8 @@ func TestRegistryIsLeftAloneAsLongAsItSays(t *testing.T) {
 	})
 }
 
-// A restart asks for none of 100 images, each with a configuration as large as that of the starter distribution.
-//
-// Proves: FR-027d, NFR-006.
+// Proves: FR-027d, NFR-006 (the store holds 100 images with configurations as large as that of the starter
+// distribution).
 func TestRestartAsksForNoImageAgain(t *testing.T) {
 	base, known := distributions.Base("starter", "0.7")
 	if !known {
@@ -378,8 +375,6 @@ func TestRestartAsksForNoImageAgain(t *testing.T) {
 	})
 }
 
-// What another one wrote into the ConfigMap is passed over, and is gone with the next answer.
-//
 // Proves: FR-027d.
 func TestBrokenStoreIsReplaced(t *testing.T) {
 	inBubble(t, func(w *world) {
@@ -400,7 +395,7 @@ func TestBrokenStoreIsReplaced(t *testing.T) {
 	})
 }
 
-// Proves: FR-027d (what was read survives a restart, with the registry away).
+// Proves: FR-027d.
 func TestAnswersSurviveARestart(t *testing.T) {
 	inBubble(t, func(w *world) {
 		w.labels(user(1), request(tagged))
@@ -424,8 +419,7 @@ func (k keychain) Resolve(authn.Resource) (authn.Authenticator, error) {
 	return &authn.Basic{Username: "pull", Password: string(k)}, nil
 }
 
-// Proves: FR-027c, NFR-003 (nobody learns of an image that was read with the credentials of others; nothing kept shows
-// them).
+// Proves: FR-027c, NFR-003 (the store does not contain credentials).
 func TestCredentialsAreNotShared(t *testing.T) {
 	inBubble(t, func(w *world) {
 		mine := request(pinned)
@@ -462,8 +456,7 @@ func (k keychainOf) Resolve(r authn.Resource) (authn.Authenticator, error) {
 	return &authn.Basic{Username: "pull", Password: k.password}, nil
 }
 
-// Proves: FR-027f, NFR-003 (an answer from a mirror is for those with the same credentials for the mirror; a mirror
-// more is another question).
+// Proves: FR-027f, NFR-003 (an additional mirror needs a new request).
 func TestCredentialsForMirrorsAreNotShared(t *testing.T) {
 	mirrors := settings.ReadClusterMirrors([]unstructured.Unstructured{{Object: map[string]any{"spec": map[string]any{"imageDigestMirrors": []any{
 		map[string]any{"source": "registry.example.com", "mirrors": []any{"mirror.example.com"}},
@@ -493,7 +486,7 @@ func TestCredentialsForMirrorsAreNotShared(t *testing.T) {
 	})
 }
 
-// Proves: L-03, R14 (a registry that hangs delays nobody else, and each question has an end).
+// Proves: L-03, R14 (a registry that hangs delays no other, and each request has a timeout).
 func TestRegistryThatHangsDelaysNobody(t *testing.T) {
 	inBubble(t, func(w *world) {
 		w.registry.hangs = "hanging.example.com"
@@ -512,7 +505,7 @@ func TestRegistryThatHangsDelaysNobody(t *testing.T) {
 	})
 }
 
-// Proves: R63 (registries that hang, however many names they have, delay questions of their own namespace at most).
+// Proves: R63 (registries that hang delay only requests of their own namespace).
 func TestRegistriesOfANamespaceDelayNoOther(t *testing.T) {
 	inBubble(t, func(w *world) {
 		w.registry.hangs = "hanging"
@@ -530,8 +523,7 @@ func TestRegistriesOfANamespaceDelayNoOther(t *testing.T) {
 	})
 }
 
-// Proves: R63 (where hanging registries of many namespaces take all places, the next one is of a namespace without a
-// question).
+// Proves: R63 (if registries that hang take all slots, the next free slot goes to a namespace without a request).
 func TestNextPlaceIsOfTheNamespaceWithTheFewest(t *testing.T) {
 	inBubble(t, func(w *world) {
 		w.registry.hangs = "hanging"
@@ -552,8 +544,7 @@ func TestNextPlaceIsOfTheNamespaceWithTheFewest(t *testing.T) {
 	})
 }
 
-// Proves: R63 (a panic off the reconcile worker ends the question alone: it is reported, shows no value, and is tried
-// again slowly).
+// Proves: R63 (a panic ends only its request; it is reported without its value and retried slowly).
 func TestReaderSurvivesAPanic(t *testing.T) {
 	inBubble(t, func(w *world) {
 		const bad = "panicking.example.com/team/server:1"
@@ -583,7 +574,7 @@ func TestReaderSurvivesAPanic(t *testing.T) {
 	})
 }
 
-// Proves: FR-027a, FR-027b, R14 (a label that cannot be used is an answer, and is not asked for again).
+// Proves: FR-027a, FR-027b, R14 (an unusable label is a result and is not read again).
 func TestLabelsThatCannotBeUsed(t *testing.T) {
 	layer := map[string]string{oci.LabelConfigLayer: oneLayer, oci.LabelConfigPath: "/app/config.yaml"}
 	for name, c := range map[string]struct {
@@ -621,8 +612,7 @@ func TestLabelsThatCannotBeUsed(t *testing.T) {
 	})
 }
 
-// Proves: R63 (the answers in memory and in the store have a bound; the newest stay), L-03 (images without users are
-// not asked for).
+// Proves: R63, L-03 (cached and stored results are bounded, the newest stay, and images without users are not read).
 func TestCachedAnswersHaveABound(t *testing.T) {
 	inBubble(t, func(w *world) {
 		w.registry.labels = map[string]string{oci.LabelConfigBase64: base64.StdEncoding.EncodeToString(incompressible(200_000))}
@@ -689,7 +679,7 @@ func unpacked(t *testing.T, packed []byte) string {
 	return string(text)
 }
 
-// Proves: R14 (the settings that forbade a registry are changed: it is asked at once).
+// Proves: R14.
 func TestChangedSettingsAskAgain(t *testing.T) {
 	inBubble(t, func(w *world) {
 		w.registry.err = &registry.Error{Kind: registry.Refused, Err: errors.New("not allowed")}

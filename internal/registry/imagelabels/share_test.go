@@ -22,7 +22,7 @@ type controller struct {
 	*world
 	images map[types.NamespacedName][]string
 	last   map[types.NamespacedName][]imagelabels.Result
-	// reconciles counts what events caused; more than limit are not made.
+	// reconciles counts the reconciles after events, up to limit.
 	reconciles, limit int
 }
 
@@ -63,7 +63,7 @@ func (c *controller) settle() {
 	}
 }
 
-// run advances the clock.
+// run advances the clock and handles events.
 func (c *controller) run(long time.Duration) {
 	for end := time.Now().Add(long); time.Now().Before(end) && c.reconciles <= c.limit; <-time.After(time.Second) {
 		c.settle()
@@ -96,7 +96,7 @@ func (c *controller) flood(namespace string, resources int) (users []types.Names
 	return users
 }
 
-// Proves: R63, L-03, NFR-006 (images without an answer are asked for in turn, with few reconciles).
+// Proves: R63, L-03, NFR-006 (images without a response are retried in turn, with few reconciles).
 func TestImagesWithoutAnswerCauseFewReconciles(t *testing.T) {
 	inBubble(t, func(w *world) {
 		w.registry.hangs = "hostile"
@@ -112,8 +112,7 @@ func TestImagesWithoutAnswerCauseFewReconciles(t *testing.T) {
 	})
 }
 
-// Proves: R63, L-03 (a namespace that asks for more than its share delays no other, and takes no answer away that
-// another one uses).
+// Proves: R63, L-03 (a namespace over its share delays no other and evicts no result in use).
 func TestEachNamespaceHasAShare(t *testing.T) {
 	inBubble(t, func(w *world) {
 		w.registry.hangs, w.registry.file = "hostile", strings.Repeat("a", 60<<10)
@@ -121,7 +120,7 @@ func TestEachNamespaceHasAShare(t *testing.T) {
 		before := c.add("theirs", "before", images("theirs", providers)...)
 		c.settle()
 		c.flood("hostile", 30)
-		c.flood("greedy", 30) // its registries answer: more bytes than are cached
+		c.flood("greedy", 30) // its registries respond with more bytes than are cached
 		c.settle()
 		w.registry.takeRequests()
 		after := c.add("theirs", "after", images("theirs-after", providers)...)
@@ -140,7 +139,7 @@ func TestEachNamespaceHasAShare(t *testing.T) {
 	})
 }
 
-// Proves: R63, NFR-006 (many images of one namespace are asked for in turn, each once).
+// Proves: R63, NFR-006.
 func TestManyImagesOfANamespaceAreAskedForOnce(t *testing.T) {
 	inBubble(t, func(w *world) {
 		w.registry.hangs, w.registry.file = "many", "kind: ProviderPackage"
@@ -169,7 +168,7 @@ func TestManyImagesOfANamespaceAreAskedForOnce(t *testing.T) {
 	})
 }
 
-// Proves: R63 (who asks for an image for which somebody else waits behind many others does not wait behind them).
+// Proves: R63 (a request for a shared image does not wait behind the other requests of another namespace).
 func TestSharedImageWaitsWithTheFewest(t *testing.T) {
 	inBubble(t, func(w *world) {
 		w.registry.hangs, w.registry.file = "hostile", "kind: ProviderPackage"
@@ -186,8 +185,7 @@ func TestSharedImageWaitsWithTheFewest(t *testing.T) {
 	})
 }
 
-// Proves: R63, R46 (the files of one custom resource fit into the cache, and so do the labels of images of one that
-// waits: nothing is asked in circles).
+// Proves: R63, R46 (the results for one custom resource fit into the cache).
 func TestLargeAnswersAreNotAskedForInCircles(t *testing.T) {
 	inBubble(t, func(w *world) {
 		w.registry.file = strings.Repeat("a", 1_000_000)

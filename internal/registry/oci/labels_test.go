@@ -21,7 +21,7 @@ var (
 	layer   = "sha256:" + strings.Repeat("0a", 32)
 )
 
-// Proves: R14, FR-027a, FR-027b (which labels have release and configuration, and which goes first).
+// Proves: R14, FR-027a, FR-027b (labels contain release and configuration, by precedence).
 func TestRead(t *testing.T) {
 	for name, c := range map[string]struct {
 		labels map[string]string
@@ -76,7 +76,7 @@ func ogx(others map[string]string) map[string]string {
 	return labels
 }
 
-// Proves: R14 (a label that cannot be used is named, and is not the same as a missing one).
+// Proves: R14 (an unusable label is named and differs from a missing one).
 func TestReadRefuses(t *testing.T) {
 	for want, labels := range map[string]map[string]string{
 		"label io.llamastack.config.base64: not base64":                                 {oci.LabelConfigBase64: "%%%"},
@@ -95,7 +95,7 @@ func TestReadRefuses(t *testing.T) {
 	}
 }
 
-// Proves: R14 (the limit of the message is the limit).
+// Proves: R14 (a configuration of the documented limit is read).
 func TestReadTakesTheLargestConfiguration(t *testing.T) {
 	largest := make([]byte, 1<<20)
 	l, err := oci.Read(map[string]string{oci.LabelConfigBase64: base64.StdEncoding.EncodeToString(largest)})
@@ -124,7 +124,7 @@ func TestDecode(t *testing.T) {
 	}
 }
 
-// FuzzRead: no labels make it panic, and what it returns comes from exactly one place.
+// FuzzRead checks that no labels cause a panic, and that the configuration has exactly one source.
 func FuzzRead(f *testing.F) {
 	f.Add(encoded, layer, "/a", "config.yaml", encoded, "1.4.0")
 	f.Add("", "", "", "", "", "")

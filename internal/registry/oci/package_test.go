@@ -33,7 +33,7 @@ func TestIsServerPackage(t *testing.T) {
 	}
 }
 
-// Proves: R92 (the release is that of METADATA; a build without a release says none).
+// Proves: R92 (METADATA has the release, and a build without a release has none).
 func TestReadPackage(t *testing.T) {
 	const rest = "Summary: Version: 9.9.9\nRequires-Dist: ogx-api==1.0.0\n\nVersion: 8.8.8\n"
 	for text, want := range map[string]oci.Package{
@@ -64,7 +64,7 @@ func TestReadPackage(t *testing.T) {
 	}
 }
 
-// FuzzReadPackage: no METADATA makes it panic, and what it returns is a release.
+// FuzzReadPackage checks that no METADATA causes a panic, and that a result has a release.
 func FuzzReadPackage(f *testing.F) {
 	f.Add([]byte("Metadata-Version: 2.4\nName: ogx\nVersion: 1.4.0\n\nText"))
 	f.Add([]byte("Name: ogx\n Version: 1\nVersion: 0.1.dev7\n"))

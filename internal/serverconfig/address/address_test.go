@@ -30,7 +30,7 @@ func TestSplitReturnsHostAndPort(t *testing.T) {
 	}
 }
 
-// Each fault has words of its own, and none quotes the address.
+// Each error has its own text, which does not quote the address.
 func TestSplitSaysWhatIsWrong(t *testing.T) {
 	for in, want := range map[string]string{
 		"h:1/path":      "without a path",

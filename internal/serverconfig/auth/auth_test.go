@@ -14,7 +14,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/step"
 )
 
-// invented is the newest release line with types of authentication that no server has.
+// invented returns the newest release line with authentication types that no server has.
 func invented(t *testing.T) *catalog.Line {
 	t.Helper()
 	line := step.Newest(t)
@@ -31,7 +31,7 @@ func invented(t *testing.T) *catalog.Line {
 	return line
 }
 
-// applied lays spec.auth over a base, and returns the section server, and what is wrong with how to fix it.
+// applied applies spec.auth to a base and returns the server section and the problems with their fixes.
 func applied(t *testing.T, line *catalog.Line, sections string, spec *parse.Auth) (string, string) {
 	t.Helper()
 	doc, problems := step.Document(t, sections), &problem.Collector{}
@@ -43,8 +43,7 @@ func secret(field string) []parse.SecretField {
 	return []parse.SecretField{{Field: field, Ref: parse.SecretReference{Name: "s", Key: "k"}, Path: "spec.auth.secretRefs[" + field + "]"}}
 }
 
-// Users differ where rules about access or tenants tell them apart, and the cluster's API server is verified by its own
-// certificates alone.
+// Access rules and tenancy separate users. ClusterCA needs the cluster's own CA file.
 //
 // Proves: R24.
 func TestReadReturnsPropertiesOfAConfiguration(t *testing.T) {
@@ -62,7 +61,6 @@ func TestReadReturnsPropertiesOfAConfiguration(t *testing.T) {
 	}
 }
 
-// Policies are laid over a base's type of authentication, one alone and both together.
 func TestApplyWritesEachPolicy(t *testing.T) {
 	const base = "server: {auth: {provider_config: {type: open}}}\n"
 	access := []parse.Rule{{Fields: map[string]any{"permit": map[string]any{"actions": []any{"read"}}}, Path: "spec.auth.accessPolicy[0]"}}
@@ -85,7 +83,7 @@ func TestApplyWritesEachPolicy(t *testing.T) {
 	}
 }
 
-// A secret goes where the type has a field for it, and the message for another one names those that there are.
+// A secret is written only to a field of the type, and the error lists the type's fields.
 //
 // Proves: R7, R34, FR-075.
 func TestApplyTakesTheSecretsOfAType(t *testing.T) {
@@ -105,7 +103,7 @@ func TestApplyTakesTheSecretsOfAType(t *testing.T) {
 	}
 }
 
-// The server ends at once where it is told not to verify, in whichever words.
+// The server does not start if TLS verification is off, so each way to disable it is rejected.
 //
 // Proves: R25.
 func TestApplyRefusesEachWayNotToVerify(t *testing.T) {
@@ -117,7 +115,7 @@ func TestApplyRefusesEachWayNotToVerify(t *testing.T) {
 	}
 }
 
-// The address of the keys is shown with the issuer, where that is a plain URL that a message can hold.
+// The message derives the address of the keys from the issuer only for a short, plain URL.
 //
 // Proves: R63, FR-075.
 func TestApplyShowsWhereTheKeysOfAnIssuerAre(t *testing.T) {

@@ -12,7 +12,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/step"
 )
 
-// Proves: R68 (of the rules of a base, those are refused that the loader refuses).
+// Proves: R68.
 func TestCheckBaseFindsRulesThatTheLoaderRefuses(t *testing.T) {
 	for rule, want := range map[string]string{
 		"{permit: {actions: [read]}, when: user is owner}":                               "",
@@ -35,7 +35,7 @@ func TestCheckBaseFindsRulesThatTheLoaderRefuses(t *testing.T) {
 	}
 }
 
-// Proves: R16 (a server that is newer than every release line may know more conditions).
+// Proves: R16 (a server newer than the catalog may accept other conditions).
 func TestCheckBaseWarnsOfWhatANewerServerMayTake(t *testing.T) {
 	problems := &problem.Collector{}
 	doc := step.Document(t, "server: {auth: {access_policy: [{permit: {actions: [read]}, when: user is happy}]}}")

@@ -10,8 +10,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/step"
 )
 
-// Proves: R83 (proxies that anyone is get a warning, however the networks are written; the networks of a cluster and
-// private ones get none).
+// Proves: R83 (trusting nearly all addresses is a warning in any notation; cluster and private networks are fine).
 func TestApplyWarnsOfNetworksOfEveryone(t *testing.T) {
 	line := step.Newest(t)
 	for networks, at := range map[string]string{

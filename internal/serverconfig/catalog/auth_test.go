@@ -11,8 +11,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Each release line has the types of its own classes, with their fields and no others.
-//
 // Proves: R16, R25, R83.
 func TestAuthTypesOfEachLine(t *testing.T) {
 	for _, name := range Lines() {
@@ -59,8 +57,6 @@ func TestAuthTypesOfEachLine(t *testing.T) {
 	}
 }
 
-// What rules can say came with different releases.
-//
 // Proves: R25, R83.
 func TestRulesOfEachLine(t *testing.T) {
 	for _, name := range Lines() {

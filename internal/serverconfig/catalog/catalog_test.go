@@ -11,8 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Proves: R16 (the catalog is keyed by release line; a newer release counts as the newest release line before it, one
-// below 0.3 as none).
+// Proves: R16 (a newer release matches the newest release line before it; a release before 0.3 matches none).
 func TestForVersion(t *testing.T) {
 	for version, want := range map[string]struct {
 		line     string
@@ -42,7 +41,7 @@ func TestCompare(t *testing.T) {
 	}
 }
 
-// Proves: R11 (the fields that release line 0.7 reads for endpoint and key).
+// Proves: R11 (the endpoint and key fields of release line 0.7).
 func TestRows(t *testing.T) {
 	line, ok := Get("0.7")
 	if !ok {
@@ -77,8 +76,6 @@ func TestRows(t *testing.T) {
 	}
 }
 
-// The knowledge differs from release line to release line where the servers do.
-//
 // Proves: R11, R16, R26, FR-031, FR-032, L-14.
 func TestRowsDifferByLine(t *testing.T) {
 	for _, c := range []struct{ line, api, providerType, endpoint, path, key string }{
@@ -162,7 +159,7 @@ func TestLines(t *testing.T) {
 	}
 }
 
-// A store's kind is the release line's: prompts moved from key-value to tables.
+// The kind of a store depends on the release line: prompts moved from KV to SQL.
 //
 // Proves: R24, L-14.
 func TestStoreKinds(t *testing.T) {
@@ -238,7 +235,6 @@ func TestToolGroups(t *testing.T) {
 	}
 }
 
-// Each row of an API that the resource configures says where its knowledge comes from.
 func TestRowsHaveASource(t *testing.T) {
 	for _, name := range Lines() {
 		for _, api := range []string{"inference", "safety", "tool_runtime", "vector_io"} {
@@ -266,7 +262,7 @@ func get(t *testing.T, name string) *Line {
 	return line
 }
 
-// BenchmarkParse shows what the first use of a release line costs.
+// BenchmarkParse measures the first use of a release line.
 func BenchmarkParse(b *testing.B) {
 	data, err := files.ReadFile(Newest() + ".yaml")
 	if err != nil {
@@ -305,7 +301,7 @@ func TestParseRefusesContradictions(t *testing.T) {
 	}
 }
 
-// What stands in a list or a free map is checked by the catalog's description, and not where that has nothing.
+// The elements of a list or a free map are validated only if the catalog describes them.
 //
 // Proves: FR-033.
 func TestElement(t *testing.T) {
@@ -331,7 +327,7 @@ func TestElement(t *testing.T) {
 	}
 }
 
-// A map has the fields of its kind; where the kind is not known, it may have those of all, and needs none of them.
+// A map of an unknown kind may have the fields of all kinds, and only the common ones are required.
 //
 // Proves: FR-033.
 func TestChosen(t *testing.T) {
@@ -373,7 +369,7 @@ func TestPlaceNamesTheFieldOfAKind(t *testing.T) {
 	}
 }
 
-// Of several fields that choose, the first by its name counts, whatever the order of the map.
+// If several fields choose a kind, the first one by name counts.
 func TestChosenIsTheSameEachTime(t *testing.T) {
 	fields := map[string]Field{
 		"a": {Chooses: true, Values: []string{"x"}}, "b": {Chooses: true, Values: []string{"z"}}, "c": {Only: []string{"x"}}, "d": {Only: []string{"z"}},
@@ -386,8 +382,6 @@ func TestChosenIsTheSameEachTime(t *testing.T) {
 	}
 }
 
-// An API that a release line had before and lost is gone since the first one without it; the newest release line loses
-// nothing yet.
 func TestAbsentNamesTheFirstReleaseLineWithoutAnAPI(t *testing.T) {
 	names := Lines()
 	for _, api := range KnownAPIs() {
@@ -407,7 +401,7 @@ func TestAbsentNamesTheFirstReleaseLineWithoutAnAPI(t *testing.T) {
 	}
 }
 
-// The parser refuses credentials of MCP servers on all lines: a line that has a field for them needs another answer.
+// The parser rejects credentials of MCP servers on all release lines. Change it if one adds such a field.
 //
 // Proves: R25.
 func TestNoLineTakesCredentialsOfMCPServers(t *testing.T) {
@@ -427,8 +421,7 @@ func TestNoLineTakesCredentialsOfMCPServers(t *testing.T) {
 	}
 }
 
-// Proves: R84, R29 (what the servers of a line can be asked for: tool groups where it registers some, else connectors,
-// but on the lines that fail to list them).
+// Proves: R84, R29 (a release line lists tool groups if it registers them, else connectors if that endpoint works).
 func TestListsOfEachLine(t *testing.T) {
 	for _, name := range Lines() {
 		line := get(t, name)

@@ -23,8 +23,6 @@ func hasField(api, providerType, name string) func(*Line) bool {
 	}
 }
 
-// What a release knows is what its own package knows, not that of the newest patch release.
-//
 // Proves: R16, R92.
 func TestOlderPatchReleasesKnowLess(t *testing.T) {
 	workers := func(l *Line) bool { _, ok := l.ServerFields()["workers"]; return ok }

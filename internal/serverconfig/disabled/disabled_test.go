@@ -78,8 +78,7 @@ resources: {models: [m], shields: [s], tools: [websearch]}
 	}
 }
 
-// An API that the release line does not have is nothing to disable. Telemetry that is a section of the configuration
-// and no API is.
+// Disabling an API that the release line lacks is a warning, except for telemetry where it is a config section.
 func TestReadWarnsOfAPIsThatTheReleaseLineLacks(t *testing.T) {
 	const lacks = "has no API post_training, so there is nothing to disable\n"
 	for _, c := range []struct{ line, name, want string }{
@@ -96,7 +95,6 @@ func TestReadWarnsOfAPIsThatTheReleaseLineLacks(t *testing.T) {
 	}
 }
 
-// Where there is something else to do instead, the message says so.
 func TestReadNamesWhatToDoInstead(t *testing.T) {
 	fix := func(name string) string {
 		found := &problem.Collector{}
@@ -128,7 +126,7 @@ func TestReadReportsNoMoreThanIsShown(t *testing.T) {
 	}
 }
 
-// line knows four APIs: sparks needs flint, and fire needs sparks and the registry of wood.
+// line has four APIs: sparks needs flint, and fire needs sparks and the registry of wood.
 func line(mustBeServed bool) *catalog.Line {
 	provider := func(kind string, needs ...string) catalog.Provider {
 		return catalog.Provider{Type: kind, Needs: needs}
@@ -243,7 +241,7 @@ providers:
 	}
 }
 
-// What the spec itself configures or uses does not go silently.
+// APIs that the spec configures or uses are not removed silently.
 //
 // Proves: FR-044, R16.
 func TestApplyRefusesToRemoveWhatTheSpecAsksFor(t *testing.T) {
@@ -286,7 +284,7 @@ providers:
 	}
 }
 
-// Nothing is left that names what is gone: no section, no registered resource, no default.
+// Sections, registered resources and defaults that refer to a removed provider are removed too.
 //
 // Proves: FR-044, R16.
 func TestApplyRemovesReferences(t *testing.T) {
@@ -360,7 +358,7 @@ safety: {default_shield_id: g}
 	}
 }
 
-// Defaults go with the provider that they name, and stay where another provider has the name.
+// A default is removed with its provider, unless another provider has the same id.
 func TestApplyRemovesDefaultsOfProvidersThatAreGone(t *testing.T) {
 	own := line(false)
 	own.APIs["vector_io"], own.APIs["inference"] = catalog.API{}, catalog.API{}

@@ -11,7 +11,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/document"
 )
 
-// Proves: FR-075 (what is wrong with a base is named with its line).
+// Proves: FR-075 (the error has the line).
 func TestParseBaseRefuses(t *testing.T) {
 	var bomb strings.Builder
 	bomb.WriteString("a: &a [" + strings.Repeat("x, ", 10) + "]\n")

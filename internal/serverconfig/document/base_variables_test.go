@@ -10,7 +10,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/document"
 )
 
-// Proves: MIG-EX (which variables of a distribution configure providers is read from its configuration).
+// Proves: MIG-EX (the variables that configure providers are read from the base).
 func TestProviderVariables(t *testing.T) {
 	base, err := document.ParseBase("test", []byte(`
 providers:

@@ -15,9 +15,9 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
 )
 
-// FuzzChunks writes any map in chunks of any size: the text is the one that the library writes of the whole.
+// FuzzChunks compares the text of a map written in chunks with the YAML library's text of the whole.
 //
-// Proves: R48, R63 (what is written in chunks has the same bytes).
+// Proves: R48, R63.
 func FuzzChunks(f *testing.F) {
 	for _, text := range []string{
 		"a: 1\nb: [x, {c: d, e: [1, [2, [3]]]}]\n", `{"a": {"b": {"c": [[], {}, [[1], 2]]}}}`, "? |\n  two\n  lines\n: {a: {b: c}}\n",
@@ -51,7 +51,7 @@ func FuzzChunks(f *testing.F) {
 	})
 }
 
-// Proves: R63 (writing a large map keeps no events of all of it).
+// Proves: R63 (the encoder does not hold the events of the whole map).
 func BenchmarkEncode(b *testing.B) {
 	settings := map[string]any{}
 	for i := range limits.OpenFieldNodes {

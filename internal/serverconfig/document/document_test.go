@@ -56,7 +56,7 @@ func TestEnableAPIAddsToAListOnce(t *testing.T) {
 	}
 }
 
-// An entry replaces all those of its id, in the place of the first.
+// The new entry takes the position of the first one.
 func TestPutProviderReplacesAllOfItsID(t *testing.T) {
 	entry := func() *yaml.Node {
 		n := &yaml.Node{Kind: yaml.MappingNode}
@@ -103,7 +103,7 @@ func TestProviderOfFindsTheEntryOfAnIdentity(t *testing.T) {
 	}
 }
 
-// What the environment of the image may disable is not among those that the server must list.
+// Providers that an environment variable of the image may disable are excluded.
 func TestEnabledProvidersAreThoseThatTheEnvironmentCannotDisable(t *testing.T) {
 	doc := step.Document(t, someProviders)
 	for given, want := range map[string]string{"": "a", "A": "a a", "B": "a b"} {
@@ -209,7 +209,6 @@ func node(t *testing.T, text string) *yaml.Node {
 	return n
 }
 
-// textOf returns a tree as YAML.
 func textOf(t *testing.T, n *yaml.Node) string {
 	t.Helper()
 	text, err := yaml.Marshal(n)
@@ -271,7 +270,7 @@ func TestNodesOfMaps(t *testing.T) {
 	}
 }
 
-// A tree becomes what JSON can say; what has no form there stays text.
+// Values without a JSON form stay text.
 func TestPlainIsWhatJSONCanSay(t *testing.T) {
 	tree := node(t, "text: x\nquoted: '1'\nint: 7\nfloat: 1.5\nbool: true\nnothing: null\nlist: [1, {deep: a}]\ninf: .inf\nnan: .nan\nodd: !!int seven\n")
 	want := map[string]any{
@@ -283,7 +282,7 @@ func TestPlainIsWhatJSONCanSay(t *testing.T) {
 	}
 }
 
-// A variable that is empty unless somebody sets it gives nothing, and neither does null.
+// A variable with an empty default gives no value, and null gives none.
 func TestGivenIsWhatAValueHolds(t *testing.T) {
 	for text, want := range map[string]string{
 		"a: x": "x", "a: null": "", "a: ~": "", "a:": "", "a: [x]": "", "a: '${env.A:=}'": "", "a: '${env.A}'": "${env.A}", "a: '${env.A:=x}'": "${env.A:=x}",
@@ -295,7 +294,7 @@ func TestGivenIsWhatAValueHolds(t *testing.T) {
 	}
 }
 
-// A map of which a key stands twice keeps its first one: MapIndex sets what Set sets.
+// If a map has a key twice, MapIndex sets the first one, as Set does.
 func TestMapIndexSetsTheFirstOfAKey(t *testing.T) {
 	m := &yaml.Node{Kind: yaml.MappingNode, Content: []*yaml.Node{
 		document.String("a"), document.Int(1), document.String("b"), document.Int(2), document.String("a"), document.Int(3),
@@ -313,7 +312,7 @@ func TestMapIndexSetsTheFirstOfAKey(t *testing.T) {
 	}
 }
 
-// A copy shares nothing with its original, and what is appended to one part of it does not reach another.
+// A copy shares no nodes, and appending to one of its lists does not affect another.
 func TestCloneSharesNothing(t *testing.T) {
 	original := node(t, "a: [1, 2]\nb: [3]\n")
 	before := textOf(t, original)

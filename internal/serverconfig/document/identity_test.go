@@ -4,7 +4,7 @@ package document
 
 import "testing"
 
-// Proves: R9 (effective ids), R13 (conditional and env-valued ids as the server treats them).
+// Proves: R9, R13 (conditional ids and ids from variables are treated as in the server).
 func TestIdentity(t *testing.T) {
 	for raw, want := range map[string]Identity{
 		"vllm":                       {ID: "vllm", Presence: Unconditional},
@@ -31,7 +31,7 @@ func TestIdentity(t *testing.T) {
 	}
 }
 
-// Proves: R36, R37 (a provider that the environment enables is taken only where that is sure).
+// Proves: R36, R37 (a provider counts as enabled only if the environment certainly enables it).
 func TestVariablesEnable(t *testing.T) {
 	given := Variables{"GIVEN": true}
 	for raw, want := range map[string]bool{

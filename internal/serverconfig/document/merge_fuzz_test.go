@@ -12,8 +12,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// FuzzMerge lays any JSON over any JSON: maps merge, the rest replaces, and neither side is changed or shared with the
-// result.
+// FuzzMerge merges arbitrary JSON: maps merge, other values replace, and the inputs stay unchanged and unshared.
 //
 // Proves: R9, L-11.
 func FuzzMerge(f *testing.F) {
@@ -48,7 +47,6 @@ func FuzzMerge(f *testing.F) {
 	})
 }
 
-// decodeMap reads a JSON map as the parsers of the resource do; nil for anything else.
 func decodeMap(text string) map[string]any {
 	var v map[string]any
 	decoder := json.NewDecoder(strings.NewReader(text))
@@ -58,7 +56,7 @@ func decodeMap(text string) map[string]any {
 	return v
 }
 
-// merged is what merge is meant to do, said once more on plain maps.
+// merged is a reference implementation of Merge for plain maps.
 func merged(low, high map[string]any) map[string]any {
 	result := maps.Clone(low)
 	for key, value := range high {
@@ -72,7 +70,6 @@ func merged(low, high map[string]any) map[string]any {
 	return result
 }
 
-// spoil changes every scalar of a tree.
 func spoil(n *yaml.Node) {
 	n.Value += "spoiled"
 	for _, inner := range n.Content {

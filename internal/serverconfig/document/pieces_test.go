@@ -18,7 +18,6 @@ func scalar(tag, value string, style yaml.Style) *yaml.Node {
 	return &yaml.Node{Kind: yaml.ScalarNode, Tag: tag, Value: value, Style: style}
 }
 
-// Two trees are the same only where everything is that decides how they are written.
 func TestSameComparesAllThatIsWritten(t *testing.T) {
 	list := func(items ...*yaml.Node) *yaml.Node { return &yaml.Node{Kind: yaml.SequenceNode, Content: items} }
 	a := scalar("!!str", "x", 0)
@@ -35,7 +34,6 @@ func TestSameComparesAllThatIsWritten(t *testing.T) {
 	}
 }
 
-// The providers of a document are cut into their entries, all other sections stay whole.
 func TestPiecesCutsProvidersIntoEntries(t *testing.T) {
 	cut := func(text string) string {
 		root, err := Read([]byte(text))
@@ -65,7 +63,6 @@ func TestPiecesCutsProvidersIntoEntries(t *testing.T) {
 	}
 }
 
-// What an edit leaves alone is not written again: the text is that of the base.
 func TestTextsOfTheBaseAreUsedAgain(t *testing.T) {
 	base, err := ParseBase("b", []byte("version: 2\nproviders: {inference: [{provider_id: a}, {provider_id: b}]}\n"))
 	if err != nil {
@@ -105,7 +102,7 @@ func TestWriteStopsAtTheLimit(t *testing.T) {
 	if _, err := doc.Write(t.Context(), header+"#"); !errors.Is(err, ErrTooLarge) {
 		t.Errorf("one byte more: %v", err)
 	}
-	// The same for a piece that is written anew.
+	// The limit also holds for a new piece.
 	p := piece{section: "providers", api: "inference", id: "a", value: Value(map[string]any{"provider_id": "a"})}
 	p.keys = [2]*yaml.Node{String("providers"), String("inference")}
 	p.heads = []string{"providers:\n", "  inference:\n"}
@@ -121,7 +118,6 @@ func TestWriteStopsAtTheLimit(t *testing.T) {
 	}
 }
 
-// A document may nest so deep, and no deeper.
 func TestReadBoundsLevels(t *testing.T) {
 	for _, nest := range []func(levels int) string{
 		func(levels int) string { return strings.Repeat("{a: ", levels) + "x" + strings.Repeat("}", levels) },
@@ -136,21 +132,20 @@ func TestReadBoundsLevels(t *testing.T) {
 			t.Error("one level more is read")
 		}
 	}
-	// A key stands at the depth of its map.
+	// A key has the depth of its map.
 	keys := strings.Repeat("{a: ", limits.DocumentLevels-1) + "{a: x, b: y}" + strings.Repeat("}", limits.DocumentLevels-1)
 	if _, err := Read([]byte(keys)); err != nil {
 		t.Error(err)
 	}
-	// An alias is as deep as what it stands for.
+	// An alias has the depth of its anchor's value.
 	deep := strings.Repeat("[", limits.DocumentLevels-2) + "x" + strings.Repeat("]", limits.DocumentLevels-2)
 	if _, err := Read([]byte("a: &a " + deep + "\nb: [*a]\n")); err == nil {
 		t.Error("an alias hides levels")
 	}
 }
 
-// Aliases make many values of few: as many as a document may have are read, and one more is not.
 func TestReadBoundsExpandedValues(t *testing.T) {
-	// The map, two keys, the anchor's value and the list are five; an alias counts once more than what it stands for.
+	// The map, two keys, the anchor's value and the list count five. An alias counts one more than its anchor's value.
 	text := func(values int) []byte {
 		aliases := (values - 5) / 2
 		return []byte("a: &a x\nb: [" + strings.Repeat("*a, ", aliases) + strings.Repeat("y, ", values-5-2*aliases) + "]\n")

@@ -7,10 +7,10 @@ import (
 	"testing"
 )
 
-// Taking a reference apart by hand finds what the pattern finds.
+// The hand-written parser of references agrees with the regular expression.
 func TestWholeReference(t *testing.T) {
 	whole := regexp.MustCompile(`^` + envPattern.String() + `$`)
-	// Every text of up to three of these pieces, between the begin and the end of a reference and without them.
+	// Texts of up to three of these pieces, with and without the delimiters of a reference.
 	pieces := []string{"", "A", "a", "_1", ":", "=", "+", ":=", ":+", "}", "{", "${env.", "\n", " x"}
 	count := 0
 	for _, one := range pieces {

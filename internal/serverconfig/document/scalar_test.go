@@ -21,9 +21,9 @@ func render(t *testing.T, n *yaml.Node) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// What YAML 1.1, which the server reads, takes for something else than a string is quoted.
+// The server reads YAML 1.1, so strings that YAML 1.1 would convert are quoted.
 //
-// Proves: FR-021, FR-033 (a value of the resource means the same to the server).
+// Proves: FR-021, FR-033.
 func TestStringsKeepTheirMeaning(t *testing.T) {
 	quoted := []string{
 		"", " ", "~", "null", "Null", "NULL", "y", "Y", "n", "N", "yes", "Yes", "no", "NO", "on", "On", "off", "true", "True", "FALSE",
@@ -53,7 +53,7 @@ func TestStringsKeepTheirMeaning(t *testing.T) {
 	}
 }
 
-// Floats carry a dot, without which YAML 1.1 reads a string; integers stay integers.
+// YAML 1.1 reads floats without a dot as strings.
 //
 // Proves: FR-033.
 func TestNumbersKeepTheirMeaning(t *testing.T) {
@@ -67,7 +67,7 @@ func TestNumbersKeepTheirMeaning(t *testing.T) {
 	}
 }
 
-// Maps merge, lists and scalars replace, null is a value, and what is merged in is sorted after what was there.
+// Maps merge, lists and scalars are replaced, null is a value, and new keys are sorted after the existing ones.
 //
 // Proves: FR-033, EC-1.
 func TestMerge(t *testing.T) {

@@ -13,7 +13,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 )
 
-// A configuration that is written in pieces, some of them kept from before, reads as if it were written at once.
+// A configuration that is written in pieces, some of them cached, equals one that is written at once.
 //
 // Proves: NFR-001, R9.
 func TestPiecesAreTheWhole(t *testing.T) {
@@ -50,7 +50,7 @@ func TestPiecesAreTheWhole(t *testing.T) {
 	}
 }
 
-// An edit of the copy changes neither the base nor what is kept of it, and the copy's text shows it.
+// An edit of the copy appears in its text, and changes neither the base nor its cached pieces.
 //
 // Proves: NFR-001, R9.
 func TestEditsShow(t *testing.T) {

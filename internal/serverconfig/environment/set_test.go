@@ -15,8 +15,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/parse"
 )
 
-// Proves: R36, R37 (only what the container has for sure enables a provider; to the server an empty variable is not
-// set).
+// Proves: R36, R37 (only variables that are certainly set count; to the server an empty one is unset).
 func TestSetKnowsWhatIsGiven(t *testing.T) {
 	set := environment.NewSet(&v1alpha2.LlamaStackDistributionSpec{Workload: &v1alpha2.WorkloadSpec{Overrides: &v1alpha2.WorkloadOverrides{
 		Env: []corev1.EnvVar{{Name: "PLAIN", Value: "x"}, {Name: "EMPTY"}, {Name: "FROM", ValueFrom: &corev1.EnvVarSource{}}},
@@ -38,7 +37,7 @@ func TestSetKnowsWhatIsGiven(t *testing.T) {
 	}
 }
 
-// A variable can refer to those before it, so those from Secrets come first.
+// A variable can refer to earlier ones, so variables from Secrets come first.
 func TestSetSortsSecretsFirst(t *testing.T) {
 	set := environment.NewSet(&v1alpha2.LlamaStackDistributionSpec{})
 	ref := parse.SecretReference{Name: "keys", Key: "k"}
@@ -53,7 +52,7 @@ func TestSetSortsSecretsFirst(t *testing.T) {
 	}
 }
 
-// A variable's name has letters, digits and underscores alone.
+// Variable names have only letters, digits and underscores.
 //
 // Proves: FR-022, R6, R34.
 func TestNameFoldsWhatAVariableCannotHave(t *testing.T) {

@@ -25,7 +25,7 @@ providers:
   - {provider_id: "${env.X:+second}", provider_type: remote::ollama, config: {url: b}}
 `
 
-// read are the packages in images.
+// read holds the packages of images.
 var read = map[string]external.PackageResult{
 	"known":  {Package: &parse.ProviderPackage{Name: "n", Version: "1", Vendor: "v", PackageName: "mod", ProviderType: "remote::new", API: "inference", KeyField: "token"}},
 	"vllm":   {Package: &parse.ProviderPackage{PackageName: "fork", ProviderType: "remote::vllm", API: "inference"}},
@@ -50,8 +50,7 @@ func apply(t *testing.T, line, spec string) (string, []string, *problem.Collecto
 	return step.Text(t, doc), ids, problems
 }
 
-// Entries are added behind those of the base, and replace those with their id where they stand, whatever condition
-// these have.
+// New entries follow those of the base. An entry with an existing id replaces it in place, also if it is conditional.
 //
 // Proves: FR-090, FR-091, FR-092, R6, R11, R46.
 func TestApplyAddsAndReplaces(t *testing.T) {
@@ -119,8 +118,7 @@ func TestApplyNamesWhatIsWrong(t *testing.T) {
 	}
 }
 
-// What takes the place of a provider of the spec takes nothing over from it, and what asks for providers finds the
-// package's type.
+// The external provider takes no fields from the overridden one, and lookups return the type of its package.
 //
 // Proves: FR-092.
 func TestReplaceWarnsOfEachProviderThatIsOverridden(t *testing.T) {

@@ -18,10 +18,9 @@ var (
 	fuzzedType   = regexp.MustCompile(`^(remote|inline)::[A-Za-z0-9._-]+$`)
 )
 
-// FuzzReadPackage reads whatever the image of a provider has as the description of its package.
+// FuzzReadPackage parses arbitrary package descriptions of provider images.
 //
-// Proves: R63, R46 (no panic; names without anything that a shell, Python or YAML reads; wheels below the directory of
-// the package; messages within their bound).
+// Proves: R63, R46 (no panic; plain names; wheels in the package's directory; bounded messages).
 func FuzzReadPackage(f *testing.F) {
 	const begin = "apiVersion: llamastack.io/v1alpha1\nkind: ProviderPackage\nmetadata: {name: n, version: '1', vendor: v}\nspec:\n"
 	for _, seed := range []string{

@@ -17,8 +17,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/step"
 )
 
-// checkEnvironment runs the checks of the environment with variables that other steps asked for, and returns the
-// problems and the names of the variables that are left.
+// checkEnvironment runs CheckEnvironment with variables of other steps; left names the remaining ones.
 func checkEnvironment(t *testing.T, c *testCase, configured map[string]bool, variables ...environment.Variable) (problems, left string) {
 	t.Helper()
 	in := c.input(t)
@@ -45,7 +44,7 @@ func TestCheckEnvironmentRefusesTwoMeaningsOfOneVariable(t *testing.T) {
 	}
 }
 
-// The user's variables win over plain ones, and not over those from Secrets, nor over the one that keeps the log quiet.
+// The user's variables override plain ones, but neither variables from Secrets nor the variable that limits the log.
 //
 // Proves: FR-022, R26.
 func TestCheckEnvironmentLetsOverridesWinButOverSecrets(t *testing.T) {
@@ -79,7 +78,7 @@ func TestCheckEnvironmentLetsOverridesWinButOverSecrets(t *testing.T) {
 	}
 }
 
-// A reference to a variable that nobody sets is reported where the user wrote it, once for each field.
+// A reference to an unset variable is reported once for each field that the user wrote.
 //
 // Proves: FR-075, R36.
 func TestCheckEnvironmentWarnsOfVariablesThatNobodySets(t *testing.T) {
@@ -114,7 +113,7 @@ func TestCheckEnvironmentWarnsOfVariablesThatNobodySets(t *testing.T) {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}
-	// What only the base refers to is the image's business; and a field with a problem has no second one.
+	// References in the base are left to the image, and a field with a problem gets no second one.
 	const base = "providers: {inference: [{provider_id: v, provider_type: remote::vllm, config: {base_url: '${env.HOST_X}', other: '${env.OTHER_X}'}}]}\n"
 	if problems, _ := checkEnvironment(t, &testCase{base: base}, nil); problems != "" {
 		t.Error(problems)
@@ -138,8 +137,6 @@ func TestCheckEnvironmentWarnsOfVariablesThatNobodySets(t *testing.T) {
 	}
 }
 
-// A password is not given to a database that it is not for.
-//
 // Proves: R34, R49.
 func TestCheckEnvironmentKeepsPasswordsFromOtherDatabases(t *testing.T) {
 	const path = "spec.storage.sql.connectionString"
@@ -188,7 +185,7 @@ func TestCheckEnvironmentKeepsPasswordsFromOtherDatabases(t *testing.T) {
 	}
 }
 
-// Where nothing is shared on newer release lines, the message says so; the newest ones have none to name.
+// The fix names newer release lines without shared passwords, if there are any.
 func TestCheckEnvironmentNamesReleaseLinesThatShareNothing(t *testing.T) {
 	fix := func(line string) string {
 		c := &testCase{line: line, base: "storage: {backends: {kv: {type: kv_postgres}}}\n"}

@@ -16,14 +16,12 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/step"
 )
 
-// testCase is a configuration, and the problems of it.
 type testCase struct {
-	// line is 0.7 where it is empty.
+	// line defaults to 0.7.
 	line, base, spec, want string
 	change                 func(*catalog.Line)
 }
 
-// input is what the checks of a case get.
 func (c *testCase) input(t *testing.T) *integrity.Input {
 	t.Helper()
 	name := c.line
@@ -300,7 +298,6 @@ providers:
 	})
 }
 
-// A list with very many faults costs no more than what is shown of it.
 func TestCheckEndsListsOfFaults(t *testing.T) {
 	c := testCase{base: "providers:\n  inference:\n  - provider_id: v\n    provider_type: remote::vllm\n    config:\n      a:\n" +
 		strings.Repeat("      - {backend: gone, namespace: x}\n", 200)}
@@ -371,7 +368,7 @@ func TestCheckEndsWithItsContext(t *testing.T) {
 	}
 }
 
-// A reference to what is not there comes with what is.
+// The fix lists the existing ids.
 func TestCheckNamesWhatThereIsInstead(t *testing.T) {
 	const origin = "; the reference comes from the base configuration small or from settings of a provider"
 	for base, want := range map[string]string{

@@ -13,8 +13,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/step"
 )
 
-// The golden case wrong-names-from-secrets has the fields of the spec. These are the ways to get the value of a Secret
-// into a variable, and names of the base.
+// The golden case wrong-names-from-secrets covers the fields of the spec. This test covers the ways in which a variable
+// gets the value of a Secret, and names in the base.
 //
 // Proves: R7.
 func TestNamesHoldNoValuesOfSecrets(t *testing.T) {

@@ -14,7 +14,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/step"
 )
 
-// Proves: R68, R34 (what the loader demands of a base, and what only the image can know).
+// Proves: R68, R34 (requirements of the server's loader; parts that only the image knows are accepted).
 func TestCheckShapeFindsWhatTheLoaderRefuses(t *testing.T) {
 	for name, c := range map[string]struct{ sections, want string }{
 		"nothing wrong": {"providers: {inference: [{provider_id: a, provider_type: 'remote::openai'}]}\nstorage: {backends: {x: {type: kv_sqlite, db_path: /x}}}", ""},
@@ -56,7 +56,7 @@ func TestCheckShapeFindsWhatTheLoaderRefuses(t *testing.T) {
 	}
 }
 
-// Proves: R16 (what a release that is newer than the catalog refuses is not known).
+// Proves: R16 (a server newer than the catalog may accept more, so the problems are warnings).
 func TestCheckShapeWarnsOfWhatANewerServerMayTake(t *testing.T) {
 	const unknownType, noProviders = "providers: {inference: [{provider_id: a, provider_type: 'remote::x'}]}", "apis: []"
 	for _, c := range []struct {
@@ -83,7 +83,7 @@ func TestCheckShapeWarnsOfWhatANewerServerMayTake(t *testing.T) {
 	}
 }
 
-// Proves: R68 (servers that keep prompts and connectors in tables rewrite references in the former form).
+// Proves: R68 (servers with prompts and connectors in SQL convert references in the former form).
 func TestCheckTakesStoresInTheirFormerForm(t *testing.T) {
 	const backends = "storage: {backends: {kv_default: {type: kv_sqlite}, sql_default: {type: sql_sqlite}, state: {type: kv_sqlite}}, stores: "
 	for _, c := range []struct{ line, stores, want string }{

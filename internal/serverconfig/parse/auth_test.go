@@ -15,7 +15,7 @@ import (
 
 func openJSON(text string) *apiextensionsv1.JSON { return &apiextensionsv1.JSON{Raw: []byte(text)} }
 
-// Both forms of a secret reference are taken; null is absent.
+// Both forms of a secret reference are accepted, and null counts as absent.
 //
 // Proves: R2, R83.
 func TestParseAuth(t *testing.T) {
@@ -67,7 +67,7 @@ func TestParseAuthKeepsASinglePart(t *testing.T) {
 	}
 }
 
-// Proves: R74, R7 (the path and what is wrong, and no value).
+// Proves: R74, R7 (the message has the path, but not the value).
 func TestParseAuthReportsWrongForms(t *testing.T) {
 	_, problems := parseAuth(&v1alpha2.AuthSpec{
 		Settings: openJSON(`"hunter2"`), SecretRefs: openJSON(`{"a": "hunter2", "b": {"name": "s"}}`), Tenancy: openJSON(`[1]`),

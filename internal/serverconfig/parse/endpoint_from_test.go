@@ -25,7 +25,7 @@ func parseSpec(t *testing.T, text string) *Spec {
 	return Parse(spec)
 }
 
-// Proves: R3, R74 (every mistake in endpointFrom is named with its field and the way out).
+// Proves: R3, R74 (each message has the field and the fix).
 func TestEndpointFromSaysWhatIsWrong(t *testing.T) {
 	for entry, want := range map[string]string{
 		"endpointFrom: {kind: InferenceService, name: m}":                       "",
@@ -66,7 +66,7 @@ func TestEndpointFromSaysWhatIsWrong(t *testing.T) {
 	}
 }
 
-// Proves: R63 (at most so many objects, each counted once).
+// Proves: R63 (each object counts once).
 func TestEndpointReferencesAreBounded(t *testing.T) {
 	tools := func(count int) string {
 		var text strings.Builder
@@ -84,7 +84,7 @@ func TestEndpointReferencesAreBounded(t *testing.T) {
 	}
 }
 
-// Proves: NFR-001 (addresses get into a copy; the parsed spec, which others share, stays as it is).
+// Proves: NFR-001 (addresses are set in a copy, because the parsed spec is shared).
 func TestWithEndpointsLeavesTheSpecAsItIs(t *testing.T) {
 	const text = `
 providers: {inference: [{id: a, provider: vllm, endpointFrom: {kind: Service, name: a}}, {id: b, provider: vllm, endpoint: "http://b"}]}

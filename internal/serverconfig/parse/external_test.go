@@ -19,7 +19,7 @@ func parsedExternal(t *testing.T, text string) *Spec {
 	return Parse(&v1alpha2.LlamaStackDistributionSpec{ExternalProviders: open(text)})
 }
 
-// The order is that of the APIs, whatever the order of the keys, and each entry knows its path.
+// The order is that of the APIs, and each entry has its path.
 //
 // Proves: FR-014, R46.
 func TestParseExternal(t *testing.T) {
@@ -86,8 +86,7 @@ func TestParseExternalNamesWhatIsWrong(t *testing.T) {
 	}
 }
 
-// The id of a provider of the spec can be that of an external one of the same API, which replaces it; in another API it
-// is taken.
+// An external provider replaces a provider of the same API and id. The same id in another API is a duplicate.
 //
 // Proves: FR-072, FR-092.
 func TestParseExternalSharesIDsWithinOneAPI(t *testing.T) {

@@ -14,8 +14,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 )
 
-// FuzzParsers feeds any JSON to every parser of the open fields: none panics, changes its input, answers otherwise when
-// asked again, or reports something without a field and a hint.
+// FuzzParsers parses arbitrary JSON as each open field. Parsers must not panic or change their input, must be
+// deterministic, and must report complete problems.
 //
 // Proves: FR-075, NFR-001, NFR-004, R2, R3, R4, R35, R36, R37.
 func FuzzParsers(f *testing.F) {
@@ -68,7 +68,7 @@ func FuzzParsers(f *testing.F) {
 			if p.Path == "" || p.Type == "" || p.Detail+p.Fix == "" || p.Reason == "" {
 				t.Errorf("incomplete problem %+v", p)
 			}
-			// Names that stand twice are shown; they are not secrets.
+			// Duplicate names are shown, because they are not secrets.
 			if value, ok := p.Value.(string); ok && len(value) > 20 && p.Type != field.ErrorTypeDuplicate {
 				t.Errorf("the message shows a value: %s", p)
 			}

@@ -13,7 +13,6 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 )
 
-// fromYAML makes the open field that a user would write so.
 func fromYAML(t *testing.T, text string) *apiextensionsv1.JSON {
 	t.Helper()
 	raw, err := yaml.YAMLToJSON([]byte(text))
@@ -32,7 +31,7 @@ func itemsFromYAML(t *testing.T, texts ...string) []apiextensionsv1.JSON {
 	return items
 }
 
-// expectProblems compares problems, each written as its text.
+// expectProblems compares problems by their text, and checks that they are complete.
 func expectProblems(t *testing.T, got problem.List, want ...string) {
 	t.Helper()
 	texts := []string{}
@@ -50,5 +49,5 @@ func expectProblems(t *testing.T, got problem.List, want ...string) {
 	}
 }
 
-// canary stands for a secret that someone pasted into the wrong field.
+// canary is a secret in the wrong field.
 const canary = "sk-canary-7f3a"

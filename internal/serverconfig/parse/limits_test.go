@@ -14,12 +14,10 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 )
 
-// nested returns a JSON value with this many levels.
 func nested(levels int) string {
 	return strings.Repeat(`{"a":`, levels-1) + "{}" + strings.Repeat("}", levels-1)
 }
 
-// listOf is a JSON list of so many copies.
 func listOf(item string, count int) string {
 	return "[" + strings.Repeat(item+",", count-1) + item + "]"
 }
@@ -34,7 +32,7 @@ func openItems(item string, count int) []apiextensionsv1.JSON {
 	return items
 }
 
-// Proves: R63 (each bound admits what it says, and refuses one more with the field and the bound).
+// Proves: R63 (limits are exact).
 func TestCheckBoundsNamesTheFieldAndTheBound(t *testing.T) {
 	half := limits.OpenFieldNodes / 2
 	for name, c := range map[string]struct {
@@ -87,7 +85,7 @@ func TestCheckBoundsNamesTheFieldAndTheBound(t *testing.T) {
 	}
 }
 
-// Proves: R63 (parsers do not decode what is too large, for any caller).
+// Proves: R63 (no parser decodes a value that is too large).
 func TestParsersRefuseWhatIsTooLarge(t *testing.T) {
 	deep := nested(limits.OpenFieldLevels + 1)
 	wide := listOf("1", limits.OpenFieldNodes)

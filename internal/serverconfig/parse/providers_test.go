@@ -19,7 +19,7 @@ func parseInference(t *testing.T, text string) ([]Provider, problem.List) {
 	return parseProviderField(fromYAML(t, text), field.NewPath("spec", "providers", "inference"), APIInference.endpointKinds())
 }
 
-// One object and a list of one mean the same, and every field arrives.
+// An object and a list with one object are equivalent, and all fields are read.
 //
 // Proves: FR-004, FR-005, FR-035, R2, R3, R4.
 func TestParseProviderForms(t *testing.T) {
@@ -80,7 +80,7 @@ func TestParseProviderAbsent(t *testing.T) {
 	}
 }
 
-// config is the quickstart's name for settings.
+// config is an alias of settings.
 //
 // Proves: R3.
 func TestParseProviderConfig(t *testing.T) {
@@ -108,7 +108,7 @@ func TestParseProviderRefuses(t *testing.T) {
 		"[" + canary + "]": {p + "[0]: Invalid value: must be a provider object: for example {provider: vllm}"},
 		"{}":               {p + ".provider: Required value: " + example},
 		"{provider: ''}":   {p + ".provider: Required value: " + example},
-		"[{provider: vllm, id: 1}, {provider: ollama, id: true}]": { // said once each
+		"[{provider: vllm, id: 1}, {provider: ollama, id: true}]": { // reported once each
 			p + "[0].id: Invalid value: must be a string: put the value in quotes", p + "[1].id: Invalid value: must be a string: put the value in quotes"},
 		"{provider: [" + canary + "]}":                     {p + ".provider: Invalid value: must be a string"},
 		"[{provider: vllm}, {provider: ollama, id: b}]":    {p + "[0].id: Required value: each provider in a list needs an id: for example id: vllm-1"},
@@ -160,7 +160,7 @@ func TestEffectiveID(t *testing.T) {
 	}
 }
 
-// Ids are unique over all five APIs, and the groups come in the order of the spec.
+// Ids are unique across all five APIs, and the groups have the order of the spec.
 //
 // Proves: FR-003, FR-072, R34.
 func TestParseProviders(t *testing.T) {
@@ -186,8 +186,6 @@ func TestParseProviders(t *testing.T) {
 		`spec.providers.safety[1].id: Duplicate value: "bedrock": ids must be unique over all APIs, and this one is used by spec.providers.inference[0] and spec.providers.safety[1]: use unique ids`)
 }
 
-// The parsers never rewrite what the user wrote.
-//
 // Proves: R4.
 func TestParsingKeepsTheSpec(t *testing.T) {
 	raw := fromYAML(t, "[{provider: vllm, id: a, apiKey: {name: s, key: k}, host: {name: s, key: k}, settings: {a: {b: 1}}}]")

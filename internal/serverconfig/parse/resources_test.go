@@ -78,12 +78,11 @@ func TestParseModelsRefuses(t *testing.T) {
 		`spec.resources.models[1]: Duplicate value: "m": duplicates the model and provider of spec.resources.models[0]: remove one of them`)
 }
 
-// refusedCredential is the problem of a credential for an MCP server.
 func refusedCredential(key string) string {
 	return "spec.resources.tools[3]." + key + ": Forbidden: is not supported by any release line: the server sends an MCP server only the credentials of its clients: remove it; clients send headers and authorization with the tool in their requests"
 }
 
-// Proves: FR-006, FR-007, R36, R37, R25 (what no release line has room for is refused, with what does it instead).
+// Proves: FR-006, FR-007, R36, R37, R25 (fields that no release line supports are rejected, with the alternative).
 func TestParseToolsAndShields(t *testing.T) {
 	tools, problems := parseTools(itemsFromYAML(t, "websearch", "{name: 'mcp::github', provider: mcp, endpoint: http://x}", "{provider: a, tool: b}",
 		"{name: 'mcp::github', headers: {X-Key: canary}, authorization: canary, secretRefs: {}, apiKey: {name: a, key: b}}"))
@@ -159,7 +158,7 @@ func TestSecretKeyRefTakesBothForms(t *testing.T) {
 	}
 }
 
-// What is not JSON at all can only come from a program; it is still an error and no panic.
+// Invalid JSON can only come from a program. It is an error, not a panic.
 func TestParseRefusesWhatIsNotJSON(t *testing.T) {
 	broken := apiextensionsv1.JSON{Raw: []byte("{" + canary)}
 	_, providerProblems := parseProviderField(&broken, field.NewPath("p"), nil)

@@ -12,8 +12,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 )
 
-// Proves: R74, R63 (all open fields are read at once; what is wrong with one does not hide the others, and a spec over
-// its bounds is not read).
+// Proves: R74, R63 (an error in one field does not hide errors in others; a spec over the limits is not parsed).
 func TestParseReadsAllOpenFields(t *testing.T) {
 	spec := &v1alpha2.LlamaStackDistributionSpec{
 		Providers: &v1alpha2.ProvidersSpec{Inference: open(`{"provider": "vllm"}`), Safety: open(`{"provider": "llama-guard", "id": 5}`)},

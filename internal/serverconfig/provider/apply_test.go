@@ -18,7 +18,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/step"
 )
 
-// invented is a release line with one provider type for each way to say something about an entry.
+// invented returns a release line with one provider type for each feature of a row.
 func invented(t *testing.T) *catalog.Line {
 	t.Helper()
 	line, err := catalog.Parse([]byte(`
@@ -81,8 +81,7 @@ objects:
 	return line
 }
 
-// applied lays spec.providers over the sections of a base. It returns the document, what the status shows, and the
-// problems.
+// applied applies spec.providers to a base, and returns the document, the status entries and the problems.
 func applied(t *testing.T, sections, providers string) (*document.Document, []Entry, string) {
 	t.Helper()
 	parsed := step.Parsed(t, "providers:\n"+providers)
@@ -98,8 +97,7 @@ func expectText(t *testing.T, what, got, want string) {
 	}
 }
 
-// An entry takes the place of the base's entry with its id and begins with what that one has; a new one begins with the
-// first of its type. The other ones of the base stay.
+// An entry starts from the base's entry with its id, which it replaces, or from the first one of its type.
 //
 // Proves: R9, FR-031, FR-032, FR-033, FR-035.
 func TestApplyLaysEntriesOverThoseOfTheBase(t *testing.T) {
@@ -178,7 +176,6 @@ providers:
 	}
 }
 
-// A type that has nothing to configure gets no config.
 func TestApplyWritesNoEmptyConfig(t *testing.T) {
 	doc, _, _ := applied(t, "", "\n  inference: {provider: bare}\n")
 	expectText(t, "providers", step.Section(t, step.Text(t, doc), "providers"), `{"inference":[{"provider_id":"bare","provider_type":"inline::bare"}]}`)
@@ -192,7 +189,7 @@ func TestApplyRefusesAnAPIThatTheReleaseLineLacks(t *testing.T) {
 	}
 }
 
-// Proves: R63 (work stops when its context ends).
+// Proves: R63.
 func TestApplyStopsWithItsContext(t *testing.T) {
 	parsed := step.Parsed(t, "providers: {inference: {provider: bare}}\n")
 	ctx, cancel := context.WithCancelCause(t.Context())
@@ -206,8 +203,7 @@ func TestApplyStopsWithItsContext(t *testing.T) {
 	}
 }
 
-// What a provider keeps lies where that of no other provider does: only the base's entry with its id, whose data it is,
-// keeps its places.
+// Providers share no storage locations. An override of the base's entry keeps that entry's locations.
 //
 // Proves: R9, L-07.
 func TestApplyGivesEachProviderItsOwnStorage(t *testing.T) {
@@ -247,8 +243,7 @@ providers:
 	expectText(t, "providers", step.Section(t, step.Text(t, doc), "providers"), tree)
 }
 
-// Where the base has nothing of a type, the places that it must have are made: in the backends of the configuration,
-// and beside the files of the base's.
+// Missing locations are created in the configured backends and next to the base's files.
 //
 // Proves: R9.
 func TestApplyMakesTheStorageThatAProviderNeeds(t *testing.T) {
@@ -264,7 +259,7 @@ func TestApplyMakesTheStorageThatAProviderNeeds(t *testing.T) {
 		config := document.Child(doc.ProvidersOf("vector_io").Content[0], "config")
 		expectText(t, sections, step.Compact(t, textOf(t, config)), "{"+strings.TrimSpace(want)+"}")
 	}
-	// What settings say is not made.
+	// Locations in settings are kept.
 	doc, _, problems := applied(t, "", `
   vectorIo: {id: new, provider: stored, settings: {db_path: /mine, note: x, keys: {backend: a, namespace: b}, tables: {backend: c, table_name: d}}}
 `)

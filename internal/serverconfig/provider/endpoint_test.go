@@ -18,8 +18,7 @@ func fieldsText(values []Value) string {
 	return strings.TrimSpace(b.String())
 }
 
-// Each kind of endpoint, written in each way that means one thing, becomes what the server reads; every other way is
-// refused without showing it.
+// All valid notations of an endpoint give the value that the server reads. Others are rejected without quoting them.
 //
 // Proves: FR-031, FR-075, R7, R11, R33.
 func TestResolveEndpoint(t *testing.T) {
@@ -120,7 +119,7 @@ func TestResolveEndpoint(t *testing.T) {
 			}
 		}
 	}
-	// The endpoint of a provider type that nobody knows is taken as it is, but for a password.
+	// The endpoint of an unknown provider type is accepted unless it has a password.
 	for _, in := range []string{"http://u:hunter2@h", "u:hunter2@h", "//u:hunter2@h", "x:/u:hunter2@h", "x:u:hunter2@h/p"} {
 		var found problem.Collector
 		if got := ResolveEndpoint(in, "spec.x", nil, &found); got != nil || len(found.List().Errors()) != 1 || strings.Contains(found.List().Message(), "hunter2") {

@@ -13,8 +13,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/document"
 )
 
-// FuzzResolveEndpoint feeds any endpoint: it never panics; what passes is a URL of the right scheme without user
-// information, keeps what the user wrote, and no message shows it.
+// FuzzResolveEndpoint resolves arbitrary endpoints without a panic. An accepted URL has a valid scheme, no user
+// information, and the user's text; messages do not quote it.
 //
 // Proves: R11, R33, NFR-004.
 func FuzzResolveEndpoint(f *testing.F) {

@@ -15,7 +15,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/step"
 )
 
-// reported lays spec.providers over nothing, and returns what is wrong with how to fix it, one line each, sorted.
+// reported applies spec.providers to an empty base, and returns the sorted problems with their fixes, one per line.
 func reported(t *testing.T, providers string) string {
 	t.Helper()
 	parsed := step.Parsed(t, "providers:\n"+providers)
@@ -29,8 +29,6 @@ func reported(t *testing.T, providers string) string {
 	return strings.Join(lines, "\n")
 }
 
-// Each mistake in an entry has its message, which names the field, and how to fix it.
-//
 // Proves: R25, R34, R74, FR-075.
 func TestEachMistakeInAnEntryHasItsMessage(t *testing.T) {
 	const complete = "provider: full, endpoint: 'http://h', apiKey: {name: s, key: k}, deploymentName: d, other_secret: {name: s, key: o}, settings: {project: p}"
@@ -42,25 +40,25 @@ func TestEachMistakeInAnEntryHasItsMessage(t *testing.T) {
 			Error spec.providers.inference.secretRefs[other_secret]: Required value: remote::full does not start without it: for example secretRefs: {other_secret: {name: <Secret>, key: <key within it>}}
 			Error spec.providers.inference.settings.deployed: Required value: remote::full does not start without it: set it under settings or secretRefs
 			Warning spec.providers.inference.settings.project: is empty, but remote::full is of little use without it: set it under settings or secretRefs`,
-		// What is wrong is not missing too.
+		// An invalid value is not reported as missing too.
 		"{" + strings.Replace(complete, "'http://h'", "h", 1) + "}": `
 			Error spec.providers.inference.endpoint: Invalid value: must begin with http:// or https://: for example endpoint: http://backend.example.svc:8000`,
 		"{" + strings.Replace(complete, "{project: p}", "{project: '', inner: {}}", 1) + "}": `
 			Error spec.providers.inference.settings.inner.needed: Required value: remote::full does not start without it: add it
 			Warning spec.providers.inference.settings.project: is empty, but remote::full is of little use without it: set it under settings or secretRefs`,
-		// A config field that is set twice.
+		// A config field is set twice.
 		"{" + strings.Replace(complete, "{project: p}", "{project: p, base_url: 'http://x'}", 1) + "}": `
 			Error spec.providers.inference.settings.base_url: Forbidden: sets base_url of remote::full, as does spec.providers.inference.endpoint: keep one of them`,
 		"{" + complete + ", secretRefs: {base_url: {name: s, key: k}}}": `
 			Error spec.providers.inference.secretRefs[base_url]: Forbidden: sets base_url of remote::full, as does spec.providers.inference.endpoint: keep one of them`,
 		"{" + complete + ", secretRefs: {deployed: {name: s, key: k}}}": `
 			Error spec.providers.inference.secretRefs[deployed]: Forbidden: sets deployed of remote::full, as does spec.providers.inference.deploymentName: keep one of them`,
-		// The entry's own field, where only the server's stand.
+		// The name of a field of the entry is used where config fields of the server belong.
 		"{" + complete + ", secretRefs: {apikey: {name: s, key: k}}}": `
 			Error spec.providers.inference.secretRefs[apikey]: Invalid value: remote::full has no field of this name on release line 9.9: did you mean the field "apiKey" of the entry, next to secretRefs?`,
 		"{provider: bare, secretRefs: {apikey: {name: s, key: k}}}": `
 			Error spec.providers.inference.secretRefs[apikey]: Invalid value: inline::bare has no field of this name on release line 9.9, so the server ignores it: it has no fields`,
-		// What the type has no use for.
+		// The type does not support these fields.
 		"{provider: bare, endpoint: 'http://h', apiKey: {name: s, key: k}}": `
 			Error spec.providers.inference.apiKey: Forbidden: inline::bare has no apiKey on release line 9.9: remove it; options of the provider go under settings
 			Error spec.providers.inference.endpoint: Forbidden: inline::bare has no endpoint on release line 9.9: remove it; options of the provider go under settings`,
@@ -71,7 +69,7 @@ func TestEachMistakeInAnEntryHasItsMessage(t *testing.T) {
 			Error spec.providers.inference.region: Forbidden: remote::sparse has no region on release line 9.9: remove it: the region is part of the endpoint`,
 		"{provider: old}": `
 			Warning spec.providers.inference.provider: release line 9.9 still has remote::old, but deprecates it: change to another provider: this release line has bare, full, sparse`,
-		// The password of a URL: once, whatever is known of the type.
+		// A password in a URL is reported once, for all types.
 		"{" + strings.Replace(complete, "{project: p}", "{project: 'http://me:hunter2@h'}", 1) + "}": `
 			Error spec.providers.inference.settings.project: Invalid value: must not contain a user name or password, because it would be readable in a ConfigMap: remove everything up to the @, or put it into an environment variable and refer to that as ${env.…}`,
 	} {
@@ -81,14 +79,13 @@ func TestEachMistakeInAnEntryHasItsMessage(t *testing.T) {
 		Error spec.providers.vectorIo.settings.keys.backend: Required value: inline::stored does not start without it: add it
 		Error spec.providers.vectorIo.settings.note: Invalid value: inline::stored accepts a string (put numbers and booleans in quotes) here: use such a value, or remove the field
 		Warning spec.providers.vectorIo.settings.keys.bakend: inline::stored has no field of this name on release line 9.9, so the server ignores it: did you mean "backend"?`))
-	// The endpoint of an MCP server is not the provider's.
+	// The endpoint belongs to the MCP server, not to the provider.
 	expectText(t, "MCP", reported(t, "  toolRuntime: {provider: mcp, endpoint: 'http://h'}"), "")
 }
 
 func dedent(text string) string { return strings.ReplaceAll(text, "\t", "") }
 
-// A type that the release line does not know is an error where it is known elsewhere or looks misspelled; else the
-// image may bring it.
+// An unknown type is an error if other release lines have it or it looks misspelled; else the image may provide it.
 //
 // Proves: R25, R34, R74.
 func TestUnknownTypeIsMisspelledOrElsewhereOrTheImages(t *testing.T) {
@@ -111,7 +108,7 @@ func TestUnknownTypeIsMisspelledOrElsewhereOrTheImages(t *testing.T) {
 	} {
 		expectText(t, providers, reported(t, "  inference: "+providers), dedent(want))
 	}
-	// A type of other release lines, with its prefix or without.
+	// A type of other release lines, with and without its prefix.
 	for _, full := range []string{"remote::ollama", "inline::sentence-transformers"} {
 		lines := catalog.LinesWhere(catalog.HasProvider("inference", full))
 		_, short, _ := strings.Cut(full, "::")
@@ -125,8 +122,6 @@ func TestUnknownTypeIsMisspelledOrElsewhereOrTheImages(t *testing.T) {
 	}
 }
 
-// The example of an endpoint is one that the type takes.
-//
 // Proves: FR-031, FR-075.
 func TestExampleOfAnEndpointSuitsTheType(t *testing.T) {
 	for want, row := range map[string]*catalog.Endpoint{
@@ -143,7 +138,7 @@ func TestExampleOfAnEndpointSuitsTheType(t *testing.T) {
 	}
 }
 
-// Other addresses than those of providers are checked in the same way, and come back as they are.
+// Other addresses have the same checks, and are returned without a trailing slash.
 //
 // Proves: R33, FR-075.
 func TestResolveURL(t *testing.T) {
@@ -159,7 +154,7 @@ func TestResolveURL(t *testing.T) {
 	}
 }
 
-// Proves: FR-032, R7 (which keys of Secrets an entry reads; a reference without a name has been reported).
+// Proves: FR-032, R7 (a reference without a name is skipped, because it is already reported).
 func TestSecretUsesOfAnEntry(t *testing.T) {
 	p := parse.Provider{Type: "vllm", Path: "spec.x", SecretRefs: []parse.SecretField{{Field: "otherKey", Ref: parse.SecretReference{Name: "s", Key: "o"}, Path: "spec.x.other"}}}
 	names := func() string {

@@ -14,7 +14,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/parse"
 )
 
-// made is a release line that no server has: what the real ones happen not to have now is tried with it.
+// made returns an invented release line with features that the current ones lack.
 func made(t *testing.T) *catalog.Line {
 	t.Helper()
 	line, err := catalog.Parse([]byte(`
@@ -62,7 +62,6 @@ func expectProblems(t *testing.T, problems *problem.Collector, want ...string) {
 	}
 }
 
-// emptyDocument has nothing but a list of providers.
 func emptyDocument(t *testing.T) *document.Document {
 	t.Helper()
 	base, err := document.ParseBase("empty", []byte("providers: {}"))
@@ -72,14 +71,13 @@ func emptyDocument(t *testing.T) *document.Document {
 	return base.Edit()
 }
 
-// Proves: R25 (what the server refuses to start with is refused before).
+// Proves: R25 (types that the server refuses to start with are rejected).
 func TestRefusedType(t *testing.T) {
 	_, problems := resolveMade(t, parse.Provider{Type: "gone"})
 	expectProblems(t, problems, "Error UnsupportedByRelease spec.x.provider")
 }
 
-// What is wrong within maps and lists of settings is found there, secrets in them do not reach the status, and another
-// name of a field takes the place of the base's.
+// Nested settings are checked, their secrets are hidden, and an alias of a field replaces the base's field.
 //
 // Proves: R7, R29, R34, FR-033.
 func TestNestedSettings(t *testing.T) {
@@ -136,8 +134,6 @@ func TestTableName(t *testing.T) {
 	}
 }
 
-// What looks like a secret is not shown in the status, in known types and in others.
-//
 // Proves: R7, R29.
 func TestStatusHidesWhatLooksSecret(t *testing.T) {
 	for _, providerType := range []string{"remote::nested", "remote::unknown"} {
@@ -152,9 +148,7 @@ func TestStatusHidesWhatLooksSecret(t *testing.T) {
 	}
 }
 
-// A misspelled field of the entry is not a config field of the server.
-//
-// Proves: R74 (near misses are named, also for keys of a provider entry).
+// Proves: R74 (suggestions include the fields of a provider entry).
 func TestUnknownSecretFieldSuggestsFieldsOfTheEntry(t *testing.T) {
 	for direct, want := range map[bool]string{
 		true:  `spec.x: Invalid value: remote::nested has no field of this name on release line 9.9, so the server ignores it: did you mean "apiKey"?`,
@@ -168,7 +162,7 @@ func TestUnknownSecretFieldSuggestsFieldsOfTheEntry(t *testing.T) {
 	}
 }
 
-// Proves: R74 (a value is shown where it cannot be a secret, and not elsewhere).
+// Proves: R74.
 func TestUnfitValuesAreShownUnlessTheyMayBeSecret(t *testing.T) {
 	line, err := catalog.Parse([]byte(`
 line: "9.9"

@@ -9,8 +9,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 )
 
-// Each type of field takes what the server's parser makes a value of that type of, and nothing else; what it takes is
-// said in words.
+// Each field type accepts the values that the server's parser accepts, and describes them in words.
 //
 // Proves: R34, FR-075.
 func TestFieldsTakeWhatTheServerTakes(t *testing.T) {
@@ -87,8 +86,7 @@ func TestFieldsTakeWhatTheServerTakes(t *testing.T) {
 	}
 }
 
-// Null is a value where the server knows what to make of it: in a field that may be null, or that takes anything, or
-// that nobody needs.
+// Null is accepted in fields that are nullable, of any type, or optional.
 //
 // Proves: R34.
 func TestFieldsTakeNullWhereTheServerDoes(t *testing.T) {

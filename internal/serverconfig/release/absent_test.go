@@ -13,8 +13,6 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/release"
 )
 
-// The message about an API that a release line lacks says since when, and what to do instead, as far as that is known.
-//
 // Proves: FR-075, R16.
 func TestMissingAPISaysWhenAndWhatInstead(t *testing.T) {
 	found := map[string]bool{}
@@ -54,7 +52,7 @@ func TestMissingAPISaysWhenAndWhatInstead(t *testing.T) {
 	}
 }
 
-// Proves: FR-075, R90 (what another release line has can be got by its version; what none has, cannot).
+// Proves: FR-075, R90 (the message suggests other release lines only if there are any).
 func TestElsewhere(t *testing.T) {
 	lines := catalog.Lines()
 	for want, some := range map[string][]string{

@@ -21,11 +21,11 @@ func schemasOf(t *testing.T, data []byte) []string {
 	return release.Lines(base)
 }
 
-// A base has a config schema of its own release line, and where release lines differ enough, of no other one.
+// A base matches the config schema of its release line, and no other one if they differ enough.
 //
 // Proves: R16.
 func TestLinesOfStarter(t *testing.T) {
-	alone := []string{"0.3", "0.6", "0.7", "0.8", "1.1"} // the servers after 1.1 differ too little, or nobody knows yet how the next one differs
+	alone := []string{"0.3", "0.6", "0.7", "0.8", "1.1"} // later servers differ too little, or their successor is unknown
 	for _, line := range catalog.Lines() {
 		data, _ := distributions.Base("starter", line)
 		got := schemasOf(t, data)
@@ -35,8 +35,7 @@ func TestLinesOfStarter(t *testing.T) {
 	}
 }
 
-// Proves: R16 (what a release line does not know shows that it is another one; what no release line knows gives no
-// answer).
+// Proves: R16 (a feature limits the matching release lines; a feature that none has matches none).
 func TestLines(t *testing.T) {
 	all := catalog.Lines()
 	for name, c := range map[string]struct {

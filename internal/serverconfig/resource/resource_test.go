@@ -20,15 +20,14 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/step"
 )
 
-// testCase is a spec that is laid over a configuration. The release line is 0.7 where it is empty.
+// testCase is a spec that is applied to a configuration. The release line defaults to 0.7.
 type testCase struct {
 	line, base, spec string
 	change           func(*catalog.Line)
-	// want is the list of models, shields or tools; uses are the providers that they use.
+	// want is the list of models, shields or tools. uses are the providers that they use.
 	want, uses, problems string
 }
 
-// apply returns the configuration, the providers that the resources use, and the problems.
 func (c *testCase) apply(ctx context.Context, t *testing.T, found *problem.Collector) (configuration, uses string) {
 	t.Helper()
 	name := c.line
@@ -51,7 +50,7 @@ func (c *testCase) apply(ctx context.Context, t *testing.T, found *problem.Colle
 	return step.Text(t, doc), b.String()
 }
 
-// absent is a section that is not there.
+// absent stands for a missing section.
 const absent = "absent"
 
 func wanted(t *testing.T, section, text string) string {
@@ -62,7 +61,6 @@ func wanted(t *testing.T, section, text string) string {
 	return step.Section(t, section+": "+text, section)
 }
 
-// run compares one section of the configuration.
 func run(t *testing.T, section string, cases map[string]testCase) {
 	t.Helper()
 	for name, c := range cases {
@@ -89,7 +87,7 @@ func TestApplyRegistersModels(t *testing.T) {
 	const (
 		vllm = "providers: {inference: [{provider_id: v, provider_type: remote::vllm}]}\n"
 		two  = "providers: {inference: [{provider_id: a, provider_type: remote::vllm}, {provider_id: b, provider_type: remote::vllm}]}\n"
-		// one is always there, and one only where a variable is set.
+		// The second provider is unconditional, the first one depends on a variable.
 		conditional = "providers: {inference: [{provider_id: '${env.C:+c}', provider_type: remote::vllm}, {provider_id: v, provider_type: remote::vllm}]}\n"
 		ambiguous   = "MissingField spec.resources.models[0]: the spec configures no inference provider, and the base does not have exactly one that is " +
 			"unconditionally enabled\n"
@@ -193,7 +191,6 @@ registered_resources:
 	}
 }
 
-// Work that nobody waits for any more ends.
 func TestApplyEndsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -204,7 +201,7 @@ func TestApplyEndsWithItsContext(t *testing.T) {
 	}
 }
 
-// Of a list with very many faults, each further one is counted once.
+// In a list with many faults, each fault over the limit is counted once.
 func TestApplyCountsWhatIsNotShown(t *testing.T) {
 	for _, spec := range []string{
 		"resources: {models: [m]}", "resources: {models: [{name: m, provider: gone}]}", "resources: {shields: [s]}", "resources: {shields: [{id: s, provider: gone}]}",

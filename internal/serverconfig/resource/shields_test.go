@@ -17,7 +17,7 @@ func TestApplyRegistersShields(t *testing.T) {
 	const (
 		scanner = "providers: {safety: [{provider_id: s, provider_type: inline::code-scanner}]}\n"
 		two     = "providers: {safety: [{provider_id: s, provider_type: inline::code-scanner}, {provider_id: other, provider_type: inline::code-scanner}]}\n"
-		// one is always there, and one only where a variable is set.
+		// The second provider is unconditional, the first one depends on a variable.
 		conditional = "providers: {safety: [{provider_id: '${env.C:+c}', provider_type: inline::code-scanner}, {provider_id: s, provider_type: inline::code-scanner}]}\n"
 		ambiguous   = "MissingField spec.resources.shields[0]: the spec configures no safety provider, and the base does not have exactly one that is " +
 			"unconditionally enabled\n"
@@ -131,7 +131,6 @@ providers:
 	}
 }
 
-// Where a model is unknown, the message names those that there are.
 func TestApplyNamesTheModelsThatAShieldCanAsk(t *testing.T) {
 	const providers = "providers: {safety: [{provider_id: g, provider_type: inline::llama-guard}], inference: [{provider_id: v, provider_type: remote::vllm}]}\n"
 	for models, want := range map[string]string{

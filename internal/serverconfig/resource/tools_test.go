@@ -15,8 +15,6 @@ const tools = "spec.resources.tools"
 
 func usesTool(id string) string { return "tool_runtime/" + id + " " + tools + "[0]\n" }
 
-// Where the release line registers tool groups, the tools become some.
-//
 // Proves: FR-043, R10, R37.
 func TestApplyRegistersToolGroups(t *testing.T) {
 	const (
@@ -97,7 +95,7 @@ func TestApplyRegistersToolGroups(t *testing.T) {
 	})
 }
 
-// Where the release line makes tool groups by itself, the provider that it is to make them from comes first.
+// If the release line creates tool groups itself, it uses the first provider, so the chosen one moves to the front.
 //
 // Proves: FR-043, R37.
 func TestApplyPutsTheProviderOfToolsFirst(t *testing.T) {
@@ -235,7 +233,7 @@ func TestApplyWarnsOfMCPServersWhoseToolsNobodyAsksFor(t *testing.T) {
 	}
 }
 
-// While a tool provider of the spec is wrong, its missing key is not worth a word.
+// A missing key is not reported if a tool provider of the spec is invalid.
 func TestApplyDoesNotWarnOfKeysBesideAWrongProvider(t *testing.T) {
 	c := testCase{line: "0.6", base: "providers: {tool_runtime: [{provider_id: b, provider_type: remote::brave-search}]}\n", spec: "resources: {tools: [websearch]}"}
 	for path, want := range map[string]int{"spec.providers.toolRuntime.provider": 0, "spec.providers.inference.provider": 1} {
@@ -248,7 +246,6 @@ func TestApplyDoesNotWarnOfKeysBesideAWrongProvider(t *testing.T) {
 	}
 }
 
-// What a tool can be instead is said where it is unknown.
 func TestApplyNamesTheToolsThatThereAre(t *testing.T) {
 	for spec, want := range map[string]string{
 		"resources: {tools: [websearh]}":    `did you mean "websearch"? there are file_search, websearch, wolfram_alpha, and mcp::<id> for tools of an MCP server`,

@@ -105,7 +105,7 @@ func TestApplyRegistersVectorStores(t *testing.T) {
 	}
 }
 
-// Proves: R84 (a fix offers the models that there are).
+// Proves: R84.
 func TestVectorStoresNameTheEmbeddingModelsThatThereAre(t *testing.T) {
 	const (
 		base = "providers:\n  inference: [{provider_id: v, provider_type: remote::vllm}, {provider_id: w, provider_type: remote::vllm}]\n" +

@@ -72,7 +72,6 @@ func TestApplyRefusesPortsThatTheServerRefuses(t *testing.T) {
 	}
 }
 
-// telemetry applies spec.providers.telemetry, and returns the variables, the configuration and the problems.
 func telemetry(t *testing.T, line, base, telemetry string) (variables, configuration, problems string) {
 	t.Helper()
 	parsed := step.Parsed(t, "providers: {telemetry: "+telemetry+"}")
@@ -148,7 +147,7 @@ func TestApplyTelemetryReportsWhatAnExporterCannotHave(t *testing.T) {
 			t.Errorf("%s: %s%s", telemetryText, problems, variables)
 		}
 	}
-	// What is reported beside an address that is good.
+	// Problems of other fields, with a valid address.
 	for telemetryText, want := range map[string]string{
 		"provider: oltp": "UnknownProviderType " + path + ".provider: no release line exports telemetry to a provider of this type\n",
 		"provider: otel, settings: {b: 1, a: 2}": "UnknownField " + path + ".settings.a: is not supported for telemetry, only endpoint and apiKey are\n" +

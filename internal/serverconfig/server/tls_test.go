@@ -25,7 +25,7 @@ func edit(t *testing.T, text string) *document.Document {
 	return base.Edit()
 }
 
-// Proves: FR-061, R25 (TLS on a release line without it is an error that names the release line).
+// Proves: FR-061, R25 (the error names the release line).
 func TestTLSOfALineWithoutItIsRefused(t *testing.T) {
 	var problems problem.Collector
 	doc := edit(t, "version: 2\n")
@@ -39,8 +39,7 @@ func TestTLSOfALineWithoutItIsRefused(t *testing.T) {
 	}
 }
 
-// Proves: FR-061, R26, R39 (every release line reads the files; the switch to start without TLS is there only without
-// them, and only where it is needed).
+// Proves: FR-061, R26, R39 (all release lines read the files; server.insecure is set only if needed without them).
 func TestTLSOfEveryLine(t *testing.T) {
 	for _, name := range catalog.Lines() {
 		line, known := catalog.Get(name)
@@ -74,8 +73,7 @@ func TestTLSOfEveryLine(t *testing.T) {
 	}
 }
 
-// Proves: FR-061 (only with both files the server encrypts and asks clients for a certificate, and only its own are
-// mounted).
+// Proves: FR-061 (TLS and client certificates need both files; only the operator's files are mounted).
 func TestTLSTakesBothFiles(t *testing.T) {
 	for _, c := range []struct {
 		tls                       TLS

@@ -31,7 +31,6 @@ const (
 // sqliteBase has one backend of each kind, and stores that use them.
 var sqliteBase = baseWith(sqliteKV, sqliteSQL)
 
-// baseWith has these backends for the stores.
 func baseWith(kv, sql string) string {
 	return `
 storage:
@@ -45,8 +44,6 @@ storage:
 `
 }
 
-// apply applies spec.storage to a base, and returns the storage section, the names of the configured backends, the
-// variables and the problems.
 func apply(t *testing.T, line *catalog.Line, base, spec string) (section, configured, variables, problems string) {
 	t.Helper()
 	s := step.Spec(t, spec)
@@ -203,7 +200,7 @@ storage:
 	}
 }
 
-// What the storage cannot be is said at its field. Nothing quotes an endpoint, which may hold a password.
+// Errors name the field. They do not quote endpoints, which may hold a password.
 //
 // Proves: FR-050, FR-050a, FR-050b, FR-075, R7.
 func TestApplyReportsWhatStorageCannotBe(t *testing.T) {
@@ -311,8 +308,7 @@ providers:
 	}
 }
 
-// A type of backends that the release line does not have, or of which nothing says how it takes credentials, is
-// refused.
+// A backend type is rejected if the release line lacks it or its credential form is unknown.
 func TestApplyRefusesBackendsThatTheReleaseLineLacks(t *testing.T) {
 	const spec = "storage: {kv: {type: redis, endpoint: h}, sql: {type: postgres, connectionString: {name: a, key: b}}}"
 	first := "choose type sqlite; or use a server of " + release.FormatLines(catalog.Lines()) + ", with spec.distribution.version or another image"
@@ -335,8 +331,7 @@ func TestApplyRefusesBackendsThatTheReleaseLineLacks(t *testing.T) {
 	}
 }
 
-// How a connection string reaches PostgreSQL differs by release line: whole, or by parts, of which some become parts of
-// a URL.
+// Depending on the release line, PostgreSQL gets the connection string as a whole or in parts.
 //
 // Proves: FR-051, R49.
 func TestApplyWritesCredentialsAsTheReleaseLineTakesThem(t *testing.T) {
@@ -427,7 +422,6 @@ func TestSecretUsesNamesTheSecretsOfTheStorage(t *testing.T) {
 	}
 }
 
-// A backend keeps the server's own name for it wherever it can.
 func TestDefaultBackendPrefersTheServersOwnName(t *testing.T) {
 	for text, want := range map[string]string{
 		"{a: {type: kv_redis}, kv_default: {type: kv_sqlite}}":              "kv_default",
@@ -443,8 +437,7 @@ func TestDefaultBackendPrefersTheServersOwnName(t *testing.T) {
 	}
 }
 
-// Where the release line registers vector stores in the SQL backend, an entry that is there stays, and a missing one
-// follows the other stores.
+// If vector stores are registered in SQL, a missing entry gets the backend of the other stores.
 //
 // Proves: R84.
 func TestKeepVectorStoresAddsTheMissingEntry(t *testing.T) {
@@ -475,7 +468,7 @@ func TestKeepVectorStoresAddsTheMissingEntry(t *testing.T) {
 	}
 }
 
-// Proves: R34 (the first newer release line on which clients of PostgreSQL share no password).
+// Proves: R34 (the fix names the first newer release line without shared passwords).
 func TestOwnPasswordsNamesANewerReleaseLine(t *testing.T) {
 	shares := func(line string) bool {
 		return step.Line(t, line).Backends["sql_postgres"].Credentials != catalog.CredentialsURI

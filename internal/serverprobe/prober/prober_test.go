@@ -86,7 +86,7 @@ func rollout(generation int64) *appsv1.Deployment {
 	return &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{UID: "d", Generation: generation}}
 }
 
-// inBubble runs a test with a fake clock; all goroutines of a prober must end with the manager's context.
+// inBubble runs a test with a fake clock. All goroutines of a prober must end with the manager's context.
 func inBubble(
 	t *testing.T, answer func(context.Context, string) (*serverprobe.Observation, error),
 	test func(*testing.T, *Prober, *fakeServers, context.CancelFunc),
@@ -115,8 +115,7 @@ func notified(p *Prober) []string {
 	return f.told
 }
 
-// Proves: L-03 (a server is asked a few times for each rollout and then no more; only news starts a reconcile), FR-060
-// (at its own port).
+// Proves: L-03, FR-060 (few probes go to the server's own port, and only a changed result starts a reconcile).
 func TestProberAsksPerRollout(t *testing.T) {
 	inBubble(t, succeed, func(t *testing.T, p *Prober, servers *fakeServers, _ context.CancelFunc) {
 		port := int32(9000)
@@ -157,7 +156,7 @@ func TestProberAsksPerRollout(t *testing.T) {
 	})
 }
 
-// Proves: L-03 (retries have a bound; a silent server is asked again after the next rollout).
+// Proves: L-03 (retries are bounded, and a silent server is probed again after the next rollout).
 func TestProberGivesUp(t *testing.T) {
 	inBubble(t, refuse, func(t *testing.T, p *Prober, servers *fakeServers, _ context.CancelFunc) {
 		cr := stack("a")
@@ -190,7 +189,7 @@ func TestProberGivesUp(t *testing.T) {
 	})
 }
 
-// Right after a rollout the answer can be that of a pod which is on its way out; the new server has the last word.
+// Shortly after a rollout a terminating pod can respond; the new server's response replaces its result.
 func TestProberOutlastsTheFormerServer(t *testing.T) {
 	tries := 0
 	former := func(ctx context.Context, url string) (*serverprobe.Observation, error) {
@@ -212,8 +211,7 @@ func TestProberOutlastsTheFormerServer(t *testing.T) {
 	})
 }
 
-// Proves: R82, L-03 (where a pod on its way out gave all answers, the server is asked again when that pod is gone, and
-// then no more; until it answers, nothing is forgotten).
+// Proves: R82, L-03 (a terminating pod gave all responses, whose result stays until the new pod responds).
 func TestProberAsksAgainWhenThePodsChange(t *testing.T) {
 	var version atomic.Value
 	version.Store("0.7.0")
@@ -238,7 +236,7 @@ func TestProberAsksAgainWhenThePodsChange(t *testing.T) {
 			t.Errorf("announced %v, asked %d times, want both answers of %d questions", got, servers.count(), 2*maxSuccesses)
 		}
 	})
-	// Pods that come and go all the time make no more than one question for each interval.
+	// Frequent pod changes cause at most one probe for each interval.
 	inBubble(t, succeed, func(t *testing.T, p *Prober, servers *fakeServers, _ context.CancelFunc) {
 		for i := range 100 {
 			p.Observe(stack("a"), rollout(1), fmt.Sprint(i), serverprobe.Server{URL: serverURL})
@@ -250,7 +248,6 @@ func TestProberAsksAgainWhenThePodsChange(t *testing.T) {
 	})
 }
 
-// A server that is silent at first is noticed when it answers.
 func TestProberHearsALateServer(t *testing.T) {
 	tries := 0
 	late := func(ctx context.Context, url string) (*serverprobe.Observation, error) {
@@ -269,7 +266,7 @@ func TestProberHearsALateServer(t *testing.T) {
 	})
 }
 
-// Proves: L-03 (a server that hangs holds no reconcile worker, and only so many are asked at once).
+// Proves: L-03 (concurrent probes are bounded).
 func TestProberNeverBlocks(t *testing.T) {
 	inBubble(t, hang, func(t *testing.T, p *Prober, servers *fakeServers, cancel context.CancelFunc) {
 		begun := time.Now()
@@ -295,7 +292,7 @@ func TestProberNeverBlocks(t *testing.T) {
 	})
 }
 
-// Proves: R63 (one question for each rollout and interval, however quickly rollouts follow each other).
+// Proves: R63.
 func TestProberKeepsItsIntervalOverRollouts(t *testing.T) {
 	inBubble(t, succeed, func(t *testing.T, p *Prober, servers *fakeServers, _ context.CancelFunc) {
 		for generation := range int64(100) {
@@ -312,7 +309,7 @@ func TestProberKeepsItsIntervalOverRollouts(t *testing.T) {
 	})
 }
 
-// A Service that was made anew has another address, behind which the same pods are.
+// A recreated Service has a new address for the same pods.
 func TestProberAsksAgainAtAnotherAddress(t *testing.T) {
 	inBubble(t, succeed, func(t *testing.T, p *Prober, servers *fakeServers, _ context.CancelFunc) {
 		for _, url := range []string{"http://10.0.0.1:8321", "http://10.0.0.2:8321"} {
@@ -325,11 +322,11 @@ func TestProberAsksAgainAtAnotherAddress(t *testing.T) {
 	})
 }
 
-// What is under way ends with the resource, and with a newer rollout.
+// Deleting the resource, or a newer rollout, cancels pending probes.
 func TestProberForgets(t *testing.T) {
 	inBubble(t, hang, func(t *testing.T, p *Prober, servers *fakeServers, _ context.CancelFunc) {
 		key := types.NamespacedName{Namespace: "ai", Name: "a"}
-		p.Forget(key) // of nothing
+		p.Forget(key) // never observed
 		p.Observe(stack("a"), rollout(1), "pod", serverprobe.Server{URL: serverURL})
 		synctest.Wait()
 		p.Observe(stack("a"), rollout(2), "pod", serverprobe.Server{URL: serverURL})
@@ -360,8 +357,7 @@ func TestProberURL(t *testing.T) {
 	})
 }
 
-// Proves: R63 (a panic off the reconcile worker ends the question alone: it is reported, shows no value, and is tried
-// again slowly).
+// Proves: R63 (a panic ends only its probe; it is reported without its value and retried slowly).
 func TestProberSurvivesAPanic(t *testing.T) {
 	const canary = "sk-canary"
 	panicking := func(_ context.Context, url string) (*serverprobe.Observation, error) {

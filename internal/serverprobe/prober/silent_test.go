@@ -47,8 +47,7 @@ func isObserved(p *Prober, name string, generation int64) bool {
 	return o != nil
 }
 
-// Proves: R63 (a thousand silent servers, of whatever namespaces, delay one that answers by seconds while they are new,
-// and not later).
+// Proves: R63 (new silent servers delay a new server by seconds, later ones do not).
 func TestSilentServersDelayNoneThatAnswers(t *testing.T) {
 	const namespaces, each = 20, 50
 	inBubble(t, mixed, func(t *testing.T, p *Prober, servers *fakeServers, cancel context.CancelFunc) {
@@ -88,8 +87,7 @@ func TestSilentServersDelayNoneThatAnswers(t *testing.T) {
 	})
 }
 
-// Proves: R63 (a silent server is asked a bounded number of times, its failure is reported, and nothing is left
-// behind).
+// Proves: R63 (a silent server is probed a bounded number of times, its failure is reported, and nothing is left).
 func TestSilentServersAreGivenUp(t *testing.T) {
 	inBubble(t, mixed, func(t *testing.T, p *Prober, servers *fakeServers, _ context.CancelFunc) {
 		observeSilent(p, "ai", 50)
@@ -104,8 +102,7 @@ func TestSilentServersAreGivenUp(t *testing.T) {
 	})
 }
 
-// Proves: R63, R82 (a server whose answer takes longer than a first question is heard, and no failure of it is
-// reported).
+// Proves: R63, R82 (a response that takes longer than a first probe is read, and no failure is reported).
 func TestSlowServerIsHeard(t *testing.T) {
 	const takes = 4 * time.Second
 	slow := func(ctx context.Context, url string) (*serverprobe.Observation, error) {

@@ -10,9 +10,7 @@ import (
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 )
 
-// Whatever a file holds, both directions end with objects that can be written, and the input stays as it was.
-//
-// Proves: R7.
+// Proves: R7 (both directions return valid objects and keep their input).
 func FuzzKinds(f *testing.F) {
 	for _, seed := range []string{
 		`{}`, `{"metadata":[],"spec":{}}`, `{"metadata":{"annotations":{"a":1}},"spec":7}`,
@@ -26,7 +24,7 @@ func FuzzKinds(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
 		var object map[string]any
-		if err := utiljson.Unmarshal(text, &object); err != nil { // as the files of the plugin are read: with whole numbers
+		if err := utiljson.Unmarshal(text, &object); err != nil { // whole numbers, as the plugin reads files
 			return
 		}
 		for name, convert := range map[string]func(map[string]any) (map[string]any, []Loss){"from": From, "to": To} {

@@ -23,7 +23,7 @@ import (
 
 const header = "apiVersion: llamastack.io/v1alpha2\nkind: LlamaStackDistribution\nmetadata: {name: s, labels: {team: a}}\nspec:\n"
 
-// common has the fields that both kinds have.
+// common has the fields of both kinds.
 const common = header + `
   distribution: {name: starter}
   providers:
@@ -52,7 +52,7 @@ const common = header + `
     overrides: {env: [{name: A, value: b}], args: [--quiet]}
 `
 
-// tree decodes YAML as the plugin does: integers keep their type.
+// tree decodes YAML as the plugin does, so that integers keep their type.
 func tree(t *testing.T, text string) map[string]any {
 	t.Helper()
 	raw, err := yaml.YAMLToJSON([]byte(text))
@@ -66,7 +66,7 @@ func tree(t *testing.T, text string) map[string]any {
 	return object
 }
 
-// configuration is what a LlamaStackDistribution makes of the newest release line of the server: its objects, with the configuration.
+// configuration returns the objects of a LlamaStackDistribution for the newest release line.
 func configuration(t *testing.T, object map[string]any) string {
 	t.Helper()
 	known, err := settings.Parse(nil)
@@ -94,8 +94,6 @@ func configuration(t *testing.T, object map[string]any) string {
 	return string(r.Desired.Config.YAML) + string(objects)
 }
 
-// What both kinds can say makes the same server after the way there and back, and nothing of it is lost.
-//
 // Proves: R22, FR-075.
 func TestTheCommonPartComesBack(t *testing.T) {
 	object := tree(t, common)
@@ -166,7 +164,7 @@ spec:
 	}
 }
 
-// Proves: R22 (of every sample, nothing is lost twice: what was converted once stays).
+// Proves: R22 (a second conversion of a sample loses nothing).
 func TestSamplesComeBack(t *testing.T) {
 	samples, err := filepath.Glob("../../../config/samples/v1alpha2-*.yaml")
 	if err != nil || len(samples) == 0 {
@@ -186,7 +184,7 @@ func TestSamplesComeBack(t *testing.T) {
 	}
 }
 
-// Proves: R22, FR-075 (what a kind cannot say is named by its path, and nothing else).
+// Proves: R22, FR-075.
 func TestWhatCannotBeSaidIsNamed(t *testing.T) {
 	for name, c := range map[string]struct {
 		convert func(map[string]any) (map[string]any, []ogx.Loss)
@@ -253,7 +251,7 @@ status: {phase: Ready}
 	}
 }
 
-// Whatever stands in an object, it is converted or named, without a panic, and the same each time.
+// FuzzConvert checks that each field is converted or reported without a panic, and the same each time.
 func FuzzConvert(f *testing.F) {
 	f.Add([]byte(common))
 	f.Add([]byte("spec: {providers: {inference: [x, {id: 1}]}, network: {policy: {ingress: [{from: [1]}]}}, workload: {storage: []}}"))

@@ -10,7 +10,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 )
 
-// Proves: FR-031, R11 (the rows name fields that the server has, and required ones that the rows have).
+// Proves: FR-031, R11 (the rows name fields of the server, and include all required ones).
 func TestRowsNameFieldsOfTheServer(t *testing.T) {
 	line, _ := catalog.Get(catalog.Newest())
 	names := map[string]string{}

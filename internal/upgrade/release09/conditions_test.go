@@ -13,8 +13,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/upgrade/release09"
 )
 
-// Proves: R18 (programs that look at the conditions of release 0.9 find what was observed, and each reason is
-// documented).
+// Proves: R18 (conditions of release 0.9 follow the observed state, and each reason is documented).
 func TestConditionsReportWhatWasObserved(t *testing.T) {
 	pvc := func(phase corev1.PersistentVolumeClaimPhase) *corev1.PersistentVolumeClaim {
 		return &corev1.PersistentVolumeClaim{

@@ -11,8 +11,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/upgrade/release09"
 )
 
-// Proves: R78, L-08 (who wrote an object, and who owns it, decides whose it is; an update under the name of release 0.9's program is not taken for
-// that release's where this operator has applied the object, since many programs have that name; the caches keep what is needed to know).
+// Proves: R78, L-08 (managers and owners decide; an update by "manager", a common name, does not count after this
+// operator's apply).
 func TestWhoseAnObjectIs(t *testing.T) {
 	entry := func(manager, operation, subresource string) metav1.ManagedFieldsEntry {
 		return metav1.ManagedFieldsEntry{Manager: manager, Operation: metav1.ManagedFieldsOperationType(operation), Subresource: subresource}

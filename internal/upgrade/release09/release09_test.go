@@ -20,7 +20,7 @@ func deployment(annotations map[string]string, containers ...corev1.Container) *
 	return d
 }
 
-// Proves: R78 (release 0.9's Deployment is one without the operator's build).
+// Proves: R78 (a Deployment without the build annotation is release 0.9's).
 func TestLeft(t *testing.T) {
 	if release09.IsUnadopted(nil) || release09.IsUnadopted(deployment(map[string]string{names.AnnotationBuild: "1"})) {
 		t.Error("this operator's Deployment, or none, is taken for release 0.9's")
@@ -30,7 +30,7 @@ func TestLeft(t *testing.T) {
 	}
 }
 
-// Proves: R78 (a status without any condition of this operator is release 0.9's).
+// Proves: R78 (a status without conditions of this operator is release 0.9's).
 func TestReported(t *testing.T) {
 	conditions := func(kinds ...string) (list []metav1.Condition) {
 		for _, kind := range kinds {
@@ -53,8 +53,7 @@ func TestReported(t *testing.T) {
 	}
 }
 
-// Proves: R48 (the image of a Deployment of release 0.9 is that of the server's container, which is found by its name;
-// this operator's Deployment remembers it).
+// Proves: R48 (the server's container has release 0.9's image, which this operator's Deployment records).
 func TestImage(t *testing.T) {
 	left := deployment(nil, corev1.Container{Name: "sidecar", Image: "s"}, corev1.Container{Name: names.ContainerName, Image: "old:1"})
 	for container, want := range map[string]string{"": "old:1", "sidecar": "s", "nobody": ""} {

@@ -12,7 +12,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/upgrade/release09"
 )
 
-// Proves: R78 (only a rollout that replaces running pods of release 0.9 is held).
+// Proves: R78.
 func TestNeedsSwitchoverOnlyWherePodsOfRelease09Run(t *testing.T) {
 	change := func(change func(*appsv1.Deployment)) *appsv1.Deployment {
 		d := deployment(nil)
@@ -38,7 +38,7 @@ func TestNeedsSwitchoverOnlyWherePodsOfRelease09Run(t *testing.T) {
 	}
 }
 
-// Proves: R78 (while the rollout is held, all new pods start and no old one ends; other annotations stay, and those of the caller are not changed).
+// Proves: R78 (other annotations stay, and the caller's map is not changed).
 func TestHoldRolloutStartsAllNewPodsAndKeepsTheOldOnes(t *testing.T) {
 	if release09.IsHeld(nil) || release09.IsHeld(deployment(nil)) {
 		t.Error("a rollout is held that nobody has held")

@@ -68,8 +68,7 @@ func (c *cluster) stored(t *testing.T) []string {
 	return crd.Status.StoredVersions
 }
 
-// Proves: MIG-SVM, L-29 (everything is rewritten once, unchanged; a second time there is nothing to do; what fails
-// keeps the list of versions as it is, and the next time completes it).
+// Proves: MIG-SVM, L-29 (resources stay unchanged; a failure keeps the stored versions, and the next run completes).
 func TestOnce(t *testing.T) {
 	both := []string{"v1alpha1", "v1alpha2"}
 	c := newCluster(t, "v1alpha2", both, "a", "b", "c")
@@ -88,7 +87,7 @@ func TestOnce(t *testing.T) {
 	}
 }
 
-// Proves: MIG-SVM (nothing is claimed over a definition that stores another version; a fresh cluster costs nothing).
+// Proves: MIG-SVM (an error if the CRD stores another version, and no writes for a new cluster).
 func TestNothingToMigrate(t *testing.T) {
 	old := newCluster(t, "v1alpha1", []string{"v1alpha1"}, "a")
 	if _, err := (&Migration{Live: old, Client: old, StatusClient: old}).Once(t.Context()); !errors.Is(err, errNotStored) || len(old.patched) > 0 {
@@ -100,8 +99,7 @@ func TestNothingToMigrate(t *testing.T) {
 	}
 }
 
-// Proves: MIG-SVM (what is tried again, and what is waited for: a definition that is gone or stores another version is
-// someone else's to put back, which wakes the migration).
+// Proves: MIG-SVM (write errors are retried; a CRD that is missing or stores another version is waited for).
 func TestReconcile(t *testing.T) {
 	reconciled := func(c *cluster) error {
 		_, err := (&Migration{Live: c, Client: c, StatusClient: c}).Reconcile(t.Context(), reconcile.Request{})
@@ -128,7 +126,7 @@ func TestReconcile(t *testing.T) {
 	}
 }
 
-// Proves: MIG-SVM (slow on purpose: ten resources at once, and then ten in a second).
+// Proves: MIG-SVM (ten resources at once and then ten per second).
 func TestPace(t *testing.T) {
 	names := make([]string, 45)
 	for i := range names {

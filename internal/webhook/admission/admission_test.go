@@ -63,9 +63,7 @@ func format(a admission.Result) string {
 	return strings.Join(lines, "\n")
 }
 
-// Each kind of answer, as a user reads it.
-//
-// Proves: FR-073, FR-074, FR-075, NFR-004, EC-5, R3, R12, R20, R34, R57.
+// Proves: FR-073, FR-074, FR-075, NFR-004, EC-5, R3, R12, R20, R34, R57 (each kind of result as users see it).
 func TestValidate(t *testing.T) {
 	const vllm = "distribution: {name: starter}\nproviders: {inference: {provider: vllm, endpoint: 'http://vllm:8000', apiKey: {name: creds, key: token}}}\n"
 	for name, c := range map[string]struct {
@@ -148,8 +146,7 @@ func TestValidate(t *testing.T) {
 	}
 }
 
-// Proves: R91, R93 (an image that may not be published is a warning where the distribution is chosen, and not at every
-// other edit: what runs stays then).
+// Proves: R91, R93 (other edits keep the image and get no warning).
 func TestImageThatMayNotBePublishedIsAWarningOfTheDistribution(t *testing.T) {
 	const old, sevenOfVLLM, want = "distribution: {name: starter, version: '0.7'}", "distribution: {name: remote-vllm, version: '0.7'}",
 		"warning spec.distribution: image docker.io/ogxai/distribution-starter:0.7.1 may not be published"
@@ -170,8 +167,7 @@ func TestImageThatMayNotBePublishedIsAWarningOfTheDistribution(t *testing.T) {
 	}
 }
 
-// An administrator's restriction refuses a request with its field; a resource of v1alpha1 is admitted with a warning
-// and the controller refuses it.
+// A v1alpha1 resource is admitted with a warning, and the controller refuses it.
 func TestForbiddenIsRefusedWithItsField(t *testing.T) {
 	cr := resource(t, "my-stack", "distribution: {name: starter}\nworkload: {overrides: {command: [sh]}}")
 	in, faults := gatherInputs(t, cr)
@@ -185,8 +181,7 @@ func TestForbiddenIsRefusedWithItsField(t *testing.T) {
 	}
 }
 
-// Proves: R52, R57 (v0.9 admitted it: the same objects pass as v1alpha1, with the same text as warnings in the terms of
-// v1alpha2).
+// Proves: R52, R57 (errors of v1alpha1 objects are warnings in terms of v1alpha2).
 func TestV1alpha1IsNeverRefused(t *testing.T) {
 	for _, c := range []struct{ name, spec, want string }{
 		{"my-stack", "distribution: {name: startr}", "spec.distribution.name: Unsupported value: "},
@@ -215,7 +210,7 @@ func TestV1alpha1IsNeverRefused(t *testing.T) {
 	}
 }
 
-// Proves: R49 (what this operator does not build yet is admitted with a warning).
+// Proves: R49.
 func TestNotBuiltYet(t *testing.T) {
 	cr := resource(t, "my-stack", "distribution: {name: starter}")
 	in, faults := gatherInputs(t, cr)
@@ -228,7 +223,7 @@ func TestNotBuiltYet(t *testing.T) {
 	}
 }
 
-// Proves: R57 (what could not be asked refuses nothing, and hides nothing that needs no asking).
+// Proves: R57 (a failed lookup refuses nothing and hides no other error).
 func TestLookupFailed(t *testing.T) {
 	cr := resource(t, "my-stack", "distribution: {name: starter}\nproviders: {inference: {provider: vllm, endpoint: 'vllm:8000', apiKey: {name: creds, key: token}}}")
 	in, _ := gatherInputs(t, cr)
@@ -244,10 +239,7 @@ func TestLookupFailed(t *testing.T) {
 	}
 }
 
-// Nothing is made up of what was not looked for: an image that needs a generated configuration, of which nothing is
-// known, with one of the user's own.
-//
-// Proves: FR-074, R20, R57, R64.
+// Proves: FR-074, R20, R57, R64 (ConfigMaps that were not read cause no errors).
 func TestValidateMakesNothingUpOfConfigMaps(t *testing.T) {
 	cr := resource(t, "my-stack", "distribution: {image: 'registry.example/ogx:1.2.0'}\noverrideConfig: {configMapName: mine}\nnetworking: {tls: {caBundle: {configMapName: trusted-ca}}}")
 	in, faults := gatherInputs(t, cr)
@@ -264,7 +256,7 @@ func TestValidateMakesNothingUpOfConfigMaps(t *testing.T) {
 	}
 }
 
-// Proves: R57 (a spec is validated only when it changes).
+// Proves: R57.
 func TestNeeded(t *testing.T) {
 	const spec = "distribution: {name: starter}\nworkload: {resources: {limits: {memory: 1Gi}}}"
 	old := resource(t, "a", spec)
@@ -288,7 +280,7 @@ func TestNeeded(t *testing.T) {
 			t.Errorf("%s: %v, want %v", name, got, c.want)
 		}
 	}
-	// A name that was admitted once does not keep its resource from being edited.
+	// A stored invalid name does not block edits.
 	cr := resource(t, "a.b", spec)
 	in, faults := gatherInputs(t, cr)
 	if diff := cmp.Diff(0, len(admission.Validate(t.Context(), &admission.Request{New: cr, Old: old, Version: "v1alpha2"}, in, faults).Errors)); diff != "" {
@@ -296,7 +288,7 @@ func TestNeeded(t *testing.T) {
 	}
 }
 
-// Proves: R63 (a refusal quotes little of what was sent).
+// Proves: R63.
 func TestRefusalIsShortWhateverIsSent(t *testing.T) {
 	cr := resource(t, "my-stack", "distribution: {name: "+strings.Repeat("a", 1_000_000)+"}")
 	in, faults := gatherInputs(t, cr)

@@ -62,7 +62,7 @@ type world struct {
 	t      *testing.T
 	client client.Client
 	writes []string
-	// serverTime is the API server's clock; nil means that it tells no time.
+	// serverTime is the API server's clock; nil means that responses have no time.
 	serverTime func() time.Time
 	// beforeWrite runs once, before the first write of a Secret.
 	beforeWrite func()
@@ -106,7 +106,7 @@ func newWorld(t *testing.T, objects ...client.Object) *world {
 			if kind != "CustomResourceDefinition" {
 				return c.Apply(ctx, o, opts...)
 			}
-			// Unlike a server, the fake takes required fields that are not in the patch for empty ones.
+			// The fake, unlike a server, treats required fields that the patch lacks as empty.
 			text, err := json.Marshal(o)
 			if err != nil {
 				return err
@@ -156,8 +156,7 @@ func (w *world) injected() [][]byte {
 	return lists
 }
 
-// Proves: L-27 (from nothing to a certificate that the CRD and the webhook configuration trust; then nothing is written
-// any more).
+// Proves: L-27 (the CRD and the webhook configuration get the CA bundle, and a second reconcile writes nothing).
 func TestKeeperMakesAndInjects(t *testing.T) {
 	w := newWorld(t, crd(testNamespace), validation(testNamespace, "other"))
 	k := w.keeper()
@@ -187,8 +186,7 @@ func TestKeeperMakesAndInjects(t *testing.T) {
 	}
 }
 
-// Proves: R71, L-27 (a replica is ready if the CRD trusts what it serves by its name, whatever the configuration of the
-// validating webhook and the replica's own clock say).
+// Proves: R71, L-27 (the CRD trusts the serving certificate, whatever the webhook configuration and the local clock).
 func TestTrusted(t *testing.T) {
 	long := epoch.Add(-20 * 365 * day)
 	w := newWorld(t, crd(testNamespace), validation(testNamespace))
@@ -236,9 +234,7 @@ func TestTrusted(t *testing.T) {
 	}
 }
 
-// The API server takes any name of a Service in a webhook configuration. No certificate can have some of them.
-//
-// Proves: R71 (a validating webhook of an impossible Service takes no certificate away from conversion).
+// Proves: R71.
 func TestKeeperIgnoresWebhooksOfImpossibleServices(t *testing.T) {
 	broken := validation(testNamespace, testNamespace)
 	broken.Webhooks[0].ClientConfig.Service.Name = "höök"
@@ -257,7 +253,7 @@ func TestKeeperIgnoresWebhooksOfImpossibleServices(t *testing.T) {
 	}
 }
 
-// Proves: L-27 (what was made while the clock was ahead is replaced at once, with one write).
+// Proves: L-27 (certificates from a clock that was ahead are replaced at once, with one write).
 func TestKeeperReplacesWhatAClockAheadMade(t *testing.T) {
 	w := newWorld(t, crd(testNamespace), validation(testNamespace))
 	now := epoch.Add(3 * time.Hour)
@@ -286,8 +282,7 @@ func TestKeeperReplacesWhatAClockAheadMade(t *testing.T) {
 	}
 }
 
-// Proves: L-27 (a replica whose clock is wrong replaces nothing that is valid by the API server's clock, and what it
-// makes is valid by that).
+// Proves: L-27 (a wrong local clock replaces nothing valid, and new certificates are valid by the server's clock).
 func TestKeeperDecidesByTheClockOfTheAPIServer(t *testing.T) {
 	for _, wrong := range []time.Duration{time.Hour, -time.Hour, 365 * day, -365 * day, 20 * 365 * day} {
 		w := newWorld(t, crd(testNamespace), validation(testNamespace))
@@ -306,8 +301,7 @@ func TestKeeperDecidesByTheClockOfTheAPIServer(t *testing.T) {
 	}
 }
 
-// Proves: L-27 (replicas whose clocks are years apart, with an API server that tells no time, find what the other one
-// wrote unusable: they do not write at full speed).
+// Proves: L-27 (replicas with clocks years apart and no server time reject each other's certificates, and back off).
 func TestKeepersThatDisagreeBackOff(t *testing.T) {
 	w := newWorld(t, crd(testNamespace), validation(testNamespace))
 	w.serverTime = nil
@@ -325,7 +319,7 @@ func TestKeepersThatDisagreeBackOff(t *testing.T) {
 	}
 }
 
-// Proves: L-27 (what a replacement of the CRD removed comes back).
+// Proves: L-27 (a replaced CRD gets the CA bundle again).
 func TestKeeperInjectsAgain(t *testing.T) {
 	w := newWorld(t, crd(testNamespace), validation(testNamespace))
 	k := w.keeper()
@@ -348,11 +342,11 @@ func TestKeeperInjectsAgain(t *testing.T) {
 	}
 }
 
-// Proves: L-27 (two replicas that act at once: one write wins, the other replica takes it over).
+// Proves: L-27 (one of two concurrent writes wins, and the other replica uses its content).
 func TestTwoKeepers(t *testing.T) {
 	w := newWorld(t, crd(testNamespace), validation(testNamespace))
 	first, second := w.keeper(), w.keeper()
-	w.beforeWrite = func() { w.reconcile(second) } // between reading and writing of the first one
+	w.beforeWrite = func() { w.reconcile(second) } // between the first one's read and write
 	w.reconcile(first)
 	winner := w.secret()
 	if c, _ := first.Served.GetCertificate(nil); c != nil {
@@ -365,7 +359,7 @@ func TestTwoKeepers(t *testing.T) {
 		t.Errorf("they serve %v and %v", a, b)
 	}
 
-	// The same where the Secret exists: its resourceVersion decides.
+	// An existing Secret is decided by its resourceVersion.
 	damaged := w.secret()
 	damaged.Data[keyServing] = []byte("damaged")
 	if err := w.client.Update(t.Context(), damaged); err != nil {
@@ -381,7 +375,7 @@ func TestTwoKeepers(t *testing.T) {
 	}
 }
 
-// A replica whose reads lag behind must not inject a list that another one has replaced.
+// A replica with stale reads must not inject a replaced CA bundle.
 func TestKeeperThatLagsInjectsNothing(t *testing.T) {
 	w := newWorld(t, crd(testNamespace), validation(testNamespace))
 	k := w.keeper()
@@ -392,7 +386,7 @@ func TestKeeperThatLagsInjectsNothing(t *testing.T) {
 	}
 	w.reconcile(k) // another CA, which is injected
 	touched := w.secret()
-	touched.Labels = map[string]string{"a": "b"} // here, unlike on a server, a new object can have the version of a former one
+	touched.Labels = map[string]string{"a": "b"} // the fake, unlike a server, can reuse a resourceVersion for a new object
 	if err := w.client.Update(t.Context(), touched); err != nil {
 		t.Fatal(err)
 	}
@@ -418,7 +412,7 @@ func (s *staleSecret) Get(ctx context.Context, key client.ObjectKey, o client.Ob
 	return s.Client.Get(ctx, key, o, opts...)
 }
 
-// Proves: L-34 (with certificates from elsewhere the operator only reads).
+// Proves: L-34 (with external certificates the operator only reads).
 func TestKeeperThatDoesNotManage(t *testing.T) {
 	w := newWorld(t, crd(testNamespace), validation(testNamespace))
 	k := w.keeper()
@@ -441,7 +435,7 @@ func TestKeeperThatDoesNotManage(t *testing.T) {
 	}
 }
 
-// Nobody calls where no target says so, and a target that sends the API server elsewhere is someone else's.
+// Objects that are being deleted, lack a conversion or have another target get no CA bundle.
 func TestKeeperWithoutTargets(t *testing.T) {
 	leaving := crd(testNamespace)
 	leaving.DeletionTimestamp, leaving.Finalizers = &metav1.Time{Time: epoch}, []string{"x"}
@@ -461,7 +455,7 @@ func TestKeeperWithoutTargets(t *testing.T) {
 	}
 }
 
-// Proves: R7 (no key reaches an error or a log line).
+// Proves: R7.
 func TestKeeperLogsNoKey(t *testing.T) {
 	var text bytes.Buffer
 	log := funcr.New(func(prefix, args string) { text.WriteString(prefix + args + "\n") }, funcr.Options{Verbosity: 10})

@@ -38,7 +38,7 @@ func mustNext(t *testing.T, f Facts) Decision {
 	return d
 }
 
-// accepts reports whether the CA bundle of one content verifies the serving certificate of another.
+// accepts verifies the serving certificate of one content with the CA bundle of another.
 func accepts(t *testing.T, trusted, served map[string][]byte, at time.Time) error {
 	t.Helper()
 	roots := x509.NewCertPool()
@@ -51,10 +51,7 @@ func accepts(t *testing.T, trusted, served map[string][]byte, at time.Time) erro
 	return err
 }
 
-// TestDecadesGoBy lets the clock run from one decision to the next. Around each change, replicas and API servers may
-// know the content before or after it, and must get along all the same.
-//
-// Proves: L-27 (rotation without a moment in which certificate and CA bundle do not match).
+// Proves: L-27 (replicas and API servers with the content before or after each change work together).
 func TestDecadesGoBy(t *testing.T) {
 	now := epoch
 	d := mustNext(t, Facts{Now: now})
@@ -82,7 +79,7 @@ func TestDecadesGoBy(t *testing.T) {
 			}
 		}
 	}
-	want := map[string]int{ // a CA is followed by the next one after nine years, a certificate after 60 days
+	want := map[string]int{ // CAs rotate after nine years, certificates after 60 days
 		"created a new CA certificate":                 3,
 		"issued a serving certificate from the new CA": 3,
 		"removed the old CA certificate":               3,
@@ -107,7 +104,7 @@ func inOverlap(t *testing.T) (map[string][]byte, time.Time) {
 	return d.Data, now
 }
 
-// Proves: L-27 (a new CA signs nothing before it is injected, however long that takes; the last moment excepted).
+// Proves: L-27 (a new CA signs nothing before its injection, except on the last day of the serving certificate).
 func TestNewCAWaitsUntilItIsInjected(t *testing.T) {
 	data, made := inOverlap(t)
 	pair, err := tls.X509KeyPair(data[keyServing], data[keyServingKey])
@@ -135,7 +132,7 @@ func TestNewCAWaitsUntilItIsInjected(t *testing.T) {
 	}
 }
 
-// Proves: L-27 (whatever the Secret holds, it comes to hold something that works).
+// Proves: L-27 (any content of the Secret is replaced by a working one).
 func TestContentThatCannotBeUsed(t *testing.T) {
 	good := mustNext(t, Facts{Now: epoch}).Data
 	other := mustNext(t, Facts{Now: epoch}).Data
@@ -188,7 +185,7 @@ func TestContentThatCannotBeUsed(t *testing.T) {
 	}
 }
 
-// A certificate that nobody could serve is an error, and not written: the next try is due after a back-off.
+// A certificate that cannot be served is an error and not written; the retry backs off.
 func TestNextRefusesNamesThatNoCertificateCanHave(t *testing.T) {
 	for name, data := range map[string]map[string][]byte{"none yet": nil, "one for another name": mustNext(t, Facts{Now: epoch}).Data} {
 		d, err := Next(Facts{Now: epoch, Data: data, Names: []string{"."}, Lifetimes: DefaultLifetimes()})
@@ -198,7 +195,7 @@ func TestNextRefusesNamesThatNoCertificateCanHave(t *testing.T) {
 	}
 }
 
-// Proves: L-27 (an operator that was away for any time goes on without a loop).
+// Proves: L-27.
 func TestAwayForAnyTime(t *testing.T) {
 	data := mustNext(t, Facts{Now: epoch}).Data
 	for away := time.Duration(0); away < 12*365*day; away += 50 * day {
@@ -216,7 +213,7 @@ func TestAwayForAnyTime(t *testing.T) {
 	}
 }
 
-// TestLifetimesFitTogether checks what Next relies on.
+// TestLifetimesFitTogether checks the assumptions of Next.
 func TestLifetimesFitTogether(t *testing.T) {
 	l := DefaultLifetimes()
 	if l.Serving > l.CARenewal {

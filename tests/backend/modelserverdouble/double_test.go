@@ -4,7 +4,6 @@ package modelserverdouble_test
 
 import (
 	"encoding/json"
-	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -13,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/llamastack/llama-stack-k8s-operator/tests/backend/modelserverdouble"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 const key = "canary-key"
@@ -20,9 +20,7 @@ const key = "canary-key"
 func serve(t *testing.T) string {
 	t.Helper()
 	double, err := modelserverdouble.New(modelserverdouble.Config{Models: []string{"a", "b"}, Key: key})
-	if err != nil {
-		t.Fatal(err)
-	}
+	framework.NoError(t, err)
 	server := httptest.NewServer(double)
 	t.Cleanup(server.Close)
 	return server.URL
@@ -31,23 +29,13 @@ func serve(t *testing.T) string {
 // call returns the status and the body of one request; an empty bearer sends no Authorization header.
 func call(t *testing.T, method, url, bearer, body string) (int, string) {
 	t.Helper()
-	request, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	var header []string
 	if bearer != "" {
-		request.Header.Set("Authorization", "Bearer "+bearer)
+		header = []string{"Authorization", "Bearer " + bearer}
 	}
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = response.Body.Close() }()
-	answer, err := io.ReadAll(response.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return response.StatusCode, string(answer)
+	status, answer, err := framework.Send(t.Context(), http.DefaultClient, method, url, body, header...)
+	framework.NoError(t, err)
+	return status, string(answer)
 }
 
 func TestWrongOrMissingKeyIsRefusedInOpenAIsForm(t *testing.T) {
@@ -57,9 +45,7 @@ func TestWrongOrMissingKeyIsRefusedInOpenAIsForm(t *testing.T) {
 		var refusal struct {
 			Error struct{ Code, Message string }
 		}
-		if err := json.Unmarshal([]byte(body), &refusal); err != nil {
-			t.Fatal(err)
-		}
+		framework.NoError(t, json.Unmarshal([]byte(body), &refusal))
 		if status != http.StatusUnauthorized || refusal.Error.Code != "invalid_api_key" || refusal.Error.Message == "" {
 			t.Errorf("bearer %q: status %d, body %s", bearer, status, body)
 		}
@@ -76,9 +62,7 @@ func TestRequestsAreRememberedWithoutTheKey(t *testing.T) {
 	call(t, http.MethodPost, url+"/v1/chat/completions", key, `{"model":"a","stream":true,"messages":[{"role":"user","content":"x"}]}`)
 	_, body := call(t, http.MethodGet, url+"/double/requests", "", "")
 	var got struct{ Requests []modelserverdouble.Request }
-	if err := json.Unmarshal([]byte(body), &got); err != nil {
-		t.Fatal(err)
-	}
+	framework.NoError(t, json.Unmarshal([]byte(body), &got))
 	want := []modelserverdouble.Request{
 		{Method: "GET", Path: "/v1/models"},
 		{Method: "POST", Path: "/v1/chat/completions", KeyHash: "d9298a10"},

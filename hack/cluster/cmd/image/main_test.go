@@ -27,7 +27,6 @@ import (
 
 const testRef = "quay.io/example/operator:v1.2.3"
 
-// TestArchive packs an image, reads the archive back and checks everything that a container runtime takes from it.
 func TestArchive(t *testing.T) {
 	archive := filepath.Join(t.TempDir(), "deeper", "image.tar")
 	printed := packImage(t, archive, source(t, 0o755, time.Now()))
@@ -71,7 +70,7 @@ func TestArchive(t *testing.T) {
 	}
 }
 
-// TestReproducible packs the same content from files of other times and modes: the archives are the same bytes.
+// TestReproducible checks that file times and modes do not change the archive.
 func TestReproducible(t *testing.T) {
 	first, second := filepath.Join(t.TempDir(), "a.tar"), filepath.Join(t.TempDir(), "b.tar")
 	printedFirst := packImage(t, first, source(t, 0o755, time.Now()))
@@ -145,7 +144,7 @@ func TestWrongInput(t *testing.T) {
 	}
 }
 
-// source makes a directory with a binary of the given mode and time, and a text file.
+// source creates a directory with a text file and a binary of the given mode and time.
 func source(t *testing.T, mode os.FileMode, modified time.Time) string {
 	t.Helper()
 	directory := t.TempDir()
@@ -164,7 +163,7 @@ func source(t *testing.T, mode os.FileMode, modified time.Time) string {
 	return directory
 }
 
-// packImage packs the binary and the text file of directory into archive and returns what was printed.
+// packImage packs the files of the directory and returns the output.
 func packImage(t *testing.T, archive, directory string) string {
 	t.Helper()
 	var out bytes.Buffer
@@ -182,7 +181,7 @@ func packImage(t *testing.T, archive, directory string) string {
 	return out.String()
 }
 
-// members lists the files of the image, each with its mode, owner and content, and checks that none has a time.
+// members lists the files of the image with mode, owner and content, and checks that they have no time.
 func members(t *testing.T, image v1.Image) []string {
 	t.Helper()
 	files := mutate.Extract(image)

@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// able is a machine that can run the node tier.
+// able returns a machine that can run the node tier.
 func able() Machine {
 	m := Machine{root: true, programs: map[string]bool{}, CNIBin: "/usr/lib/cni", aptGet: true, cgroups: true}
 	for program := range packageOf {

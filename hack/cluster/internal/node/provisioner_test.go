@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// waiting is a PVC as the scheduler leaves it to a provisioner.
+// waiting is a PVC that the scheduler has assigned to a node.
 const waiting = `{
   "metadata": {"name": "data", "namespace": "team", "uid": "7f", "annotations": {"volume.kubernetes.io/selected-node": "node"}},
   "spec": {"storageClassName": "standard", "volumeMode": "Filesystem", "accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "100Gi"}}}

@@ -17,7 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 )
 
-// Proves: R21, L-25 (what release 0.9's manifest left is named; what is certainly nobody else's is removed, and nothing that someone may use).
+// Proves: R21, L-25 (a binding with other subjects stays).
 func TestLeftoversAreNamedAndTheOwnBindingIsRemoved(t *testing.T) {
 	named := func(name string) metav1.ObjectMeta {
 		return metav1.ObjectMeta{Name: "llama-stack-k8s-operator-" + name}

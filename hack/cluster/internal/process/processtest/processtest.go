@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package processtest gives tests processes of their own.
+// Package processtest starts processes for tests.
 package processtest
 
 import (
@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// Sleeper starts a process that does nothing for a minute. It ends with the test.
+// Sleeper starts a process that sleeps for a minute and is killed at the end of the test.
 func Sleeper(t *testing.T) *exec.Cmd {
 	t.Helper()
 	cmd := exec.Command("sleep", "60")

@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package lifecycle
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework/suite"
+)
+
+// Proves: R52, R57, FR-075 (what release 0.9 admitted is admitted in v1alpha1, with warnings, where v1alpha2 refuses it).
+func TestV1alpha1IsNeverRefused(t *testing.T) {
+	t.Parallel()
+	s := serveOne(t)
+	s.awaitValidation()
+	long := strings.Repeat("a", 60)
+	for name, c := range map[string]struct {
+		manifest string
+		want     []string
+	}{
+		"unknown distribution": {strings.Replace(spoke("old", ""), "starter", "startr", 1), []string{
+			`Warning: in terms of v1alpha2: spec.distribution.name: Unsupported value: "startr": did you mean "starter"?`, "old created",
+		}},
+		"neither name nor image": {strings.Replace(spoke("neither", ""), `{"name":"starter"}`, "{}", 1), []string{
+			"Warning: in terms of v1alpha2: spec.distribution: Required value: set a name or an image", "neither created",
+		}},
+		"a name that is too long": {spoke(long, ""), []string{"Warning: in terms of v1alpha2: metadata.name: Invalid value: \"" + long + "\": a Service is named after it", long + " created"}},
+		"an unknown distribution in v1alpha2": {strings.Replace(hub("new", ""), "starter", "startr", 1), []string{
+			`The LlamaStackDistribution "new" is invalid: spec.distribution.name: Unsupported value: "startr": did you mean "starter"?`,
+		}},
+		"a name that is too long in v1alpha2": {hub(long+"b", ""), []string{suite.Denied(long+"b") + "metadata.name: "}},
+	} {
+		out, err := s.TryApply(c.manifest)
+		for _, want := range c.want {
+			if !strings.Contains(out, want) {
+				t.Errorf("%s: %v: got\n%swant %s", name, err, out, want)
+			}
+		}
+	}
+	// What is stored in spite of its errors can be labeled in both versions, and edited in the one that admitted it.
+	s.Kubectl("label", "llsd", "old", long, "a=b")
+	s.Kubectl("label", v1alpha1Kind, "old", long, "c=d")
+	s.Kubectl("patch", v1alpha1Kind, "old", "--type=merge", "-p", `{"spec":{"replicas":2}}`)
+	s.Kubectl("patch", "llsd", "old", "--type=merge", "-p", `{"spec":{"networking":{"port":8500}}}`)
+}
+
+// awaitValidation waits until the API server asks the webhook.
+func (s *controlPlane) awaitValidation() {
+	s.T.Helper()
+	framework.Eventually(s.T, time.Minute, "the API server asks the webhook", func() error {
+		out, _ := s.Cluster.KubectlInput(s.T.Context(), strings.Replace(hub("probe", ""), "starter", "nowhere", 1), "apply", "--dry-run=server", "-f", "-")
+		if !strings.Contains(out, `Unsupported value: "nowhere"`) {
+			return errors.New(out)
+		}
+		return nil
+	})
+}
+
+// release09CRD is the CRD as release 0.9 has it: the schema of v1alpha1, which is what is stored, and nobody converts.
+func release09CRD(t *testing.T) string {
+	t.Helper()
+	raw, err := os.ReadFile(filepath.Join(framework.Root(), "config", "crd", "bases", "llamastack.io_llamastackdistributions.yaml"))
+	framework.NoError(t, err)
+	var definition struct {
+		APIVersion string         `json:"apiVersion"`
+		Kind       string         `json:"kind"`
+		Metadata   map[string]any `json:"metadata"`
+		Spec       map[string]any `json:"spec"`
+	}
+	framework.NoError(t, yaml.Unmarshal(raw, &definition))
+	for _, v := range definition.Spec["versions"].([]any) {
+		if version := v.(map[string]any); version["name"] == "v1alpha1" {
+			version["storage"] = true
+			definition.Spec["versions"] = []any{version}
+		}
+	}
+	delete(definition.Spec, "conversion")
+	old, err := yaml.Marshal(definition)
+	framework.NoError(t, err)
+	return string(old)
+}
+
+// manifests is what someone applies and applies again, by namespace.
+type manifests map[string][]string
+
+// add takes the files that match, each into the first namespace that has nothing of its name.
+func (m manifests) add(t *testing.T, prefix string, patterns ...string) {
+	t.Helper()
+	for _, pattern := range patterns {
+		files, err := filepath.Glob(filepath.Join(framework.Root(), filepath.FromSlash(pattern)))
+		if err != nil || len(files) == 0 {
+			t.Fatalf("%s: %d files, %v", pattern, len(files), err)
+		}
+		taken := map[string]int{}
+		for _, file := range files {
+			raw := framework.ReadFile(t, file)
+			u := &unstructured.Unstructured{}
+			if err := yaml.Unmarshal(raw, &u.Object); err != nil {
+				t.Fatalf("%s: %v", file, err)
+			}
+			namespace := fmt.Sprintf("%s-%d", prefix, taken[u.GetName()])
+			taken[u.GetName()]++
+			m[namespace] = append(m[namespace], file)
+		}
+	}
+}
+
+// each runs kubectl for the manifests of each namespace.
+func (m manifests) each(s *controlPlane, verb string, check func(namespace, out string, err error)) {
+	for _, namespace := range slices.Sorted(maps.Keys(m)) {
+		out, err := s.Cluster.KubectlRun(s.T.Context(), verb, "-n", namespace, "-f", strings.Join(m[namespace], ","))
+		check(namespace, out, err)
+	}
+}
+
+func (m manifests) apply(s *controlPlane) {
+	s.T.Helper()
+	for namespace := range m {
+		s.Kubectl("create", "namespace", namespace)
+	}
+	m.each(s, "apply", func(namespace, out string, err error) {
+		if err != nil {
+			s.T.Fatalf("%s: %v\n%s", namespace, err, out)
+		}
+	})
+}
+
+// wantNoDiff checks that the manifests differ in nothing from what is in the cluster.
+func (m manifests) wantNoDiff(s *controlPlane, when string) {
+	s.T.Helper()
+	// kubectl diff ends with an error where there is a difference.
+	m.each(s, "diff", func(namespace, out string, err error) {
+		if err != nil || out != "" {
+			s.T.Errorf("%s, %s: %v\n%s", when, namespace, err, out)
+		}
+	})
+	m.each(s, "apply", func(namespace, out string, err error) {
+		if changed := strings.Count(out, "\n") - strings.Count(out, " unchanged\n"); err != nil || changed != 0 {
+			s.T.Errorf("%s, %s: a second apply says %v %s", when, namespace, err, out)
+		}
+	})
+}
+
+func (s *controlPlane) list(version string) (*unstructured.UnstructuredList, error) {
+	list := &unstructured.UnstructuredList{}
+	list.SetAPIVersion("llamastack.io/" + version)
+	list.SetKind("LlamaStackDistributionList")
+	return list, s.Client.List(s.T.Context(), list)
+}
+
+// everything is each resource of the cluster in a version, by namespace and name, without what each write changes.
+func (s *controlPlane) everything(version string) map[string]unstructured.Unstructured {
+	s.T.Helper()
+	list, err := s.list(version)
+	framework.NoError(s.T, err)
+	all := map[string]unstructured.Unstructured{}
+	for _, u := range list.Items {
+		u.SetResourceVersion("")
+		all[u.GetNamespace()+"/"+u.GetName()] = u
+	}
+	return all
+}
+
+// Proves: L-29, US-7.1, MIG-SVM, FR-081 (in neither version is a spec defaulted into or rewritten: after an apply nothing differs from the
+// manifest, be it stored as release 0.9 has stored it, or rewritten, or created since; and the migration changes nothing that anyone sees).
+func TestNoDiffBeforeAndAfterMigration(t *testing.T) {
+	t.Parallel()
+	s := newControlPlane(t)
+	s.Apply(release09CRD(t))
+	s.established(framework.CRD)
+	old, current := manifests{}, manifests{}
+	old.add(t, "before", "api/v1alpha1/testdata/conversion/*/before.yaml")
+	old.add(t, "full", "tests/integration/testdata/v1alpha1-full.yaml")
+	old.apply(s)
+
+	s.install()
+	if _, err := s.list("v1alpha2"); err == nil {
+		t.Fatal("they are read as v1alpha2 although nobody converts: they are not stored as v1alpha1, and nothing below shows anything")
+	}
+	one := s.startReplica(replicaOptions{})
+	s.serve(one)
+	s.awaitValidation()
+	current.add(t, "sample", "config/samples/v1*.yaml")
+	current.add(t, "after", "api/v1alpha1/testdata/conversion/*/after.yaml")
+	current.add(t, "since", "api/v1alpha1/testdata/conversion/*/before.yaml", "tests/integration/testdata/v1alpha1-full.yaml")
+	current.apply(s)
+	current.wantNoDiff(s, "created now")
+	old.wantNoDiff(s, "stored as v1alpha1")
+
+	before := map[string]map[string]unstructured.Unstructured{"v1alpha1": s.everything("v1alpha1"), "v1alpha2": s.everything("v1alpha2")}
+	count, err := s.migration().Once(t.Context())
+	if err != nil || count != len(before["v1alpha2"]) {
+		t.Fatalf("%d of %d rewritten, %v", count, len(before["v1alpha2"]), err)
+	}
+	if err := s.stores(`["v1alpha2"]`)(); err != nil {
+		t.Error(err)
+	}
+	for version, all := range before {
+		if diff := cmp.Diff(all, s.everything(version)); diff != "" {
+			t.Errorf("%s: what the migration changed:\n%s", version, diff)
+		}
+	}
+	old.wantNoDiff(s, "rewritten")
+	current.wantNoDiff(s, "after the migration")
+
+	// That all is stored in v1alpha2 shows when nobody converts any more. Lists come from the API server's cache, single objects from the store.
+	s.service.Remove(one.server.Address().String())
+	s.service.CloseConnections()
+	for key := range before["v1alpha2"] {
+		namespace, name, _ := strings.Cut(key, "/")
+		u := &unstructured.Unstructured{}
+		u.SetAPIVersion("llamastack.io/v1alpha2")
+		u.SetKind("LlamaStackDistribution")
+		if err := s.Client.Get(t.Context(), client.ObjectKey{Namespace: namespace, Name: name}, u); err != nil {
+			t.Errorf("not read while nobody converts, so not stored in v1alpha2: %v", err)
+		}
+	}
+}

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package lifecycle
+
+import (
+	"errors"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
+)
+
+// Proves: R64 (with the CA of the API server's client certificate, the API server gets answers to what it wants validated, and nobody else;
+// conversion, for which no API server can show a certificate, goes on).
+func TestOnlyTheAPIServerGetsValidation(t *testing.T) {
+	t.Parallel()
+	s := installed(t)
+	p := s.start(buildManager(t), "--validation-client-ca-file="+filepath.Join(s.Cluster.Dir, "pki", "ca.crt"))
+	framework.Eventually(t, time.Minute, "the API server gets the webhook's verdict", func() error {
+		out, _ := s.Cluster.KubectlInput(t.Context(), framework.Manifest("probe", "distribution: {name: startr}"), "apply", "--dry-run=server", "-f", "-")
+		if !strings.Contains(out, `did you mean "starter"`) {
+			return errors.New(out)
+		}
+		return nil
+	})
+	trust := trusting(s.injected())
+	if err := converts(p, trust); err != nil {
+		t.Errorf("conversion: %v", err)
+	}
+	web := &http.Client{Transport: &http.Transport{TLSClientConfig: trust}, Timeout: time.Minute}
+	code, text, err := framework.Send(t.Context(), web, http.MethodPost, "https://"+p.Webhook+"/validate", "{}")
+	if err != nil || code != http.StatusForbidden || !strings.Contains(string(text), "client certificate") {
+		t.Errorf("who has no certificate gets %d %q, %v", code, text, err)
+	}
+}
