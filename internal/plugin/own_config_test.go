@@ -54,11 +54,11 @@ spec:
   overrideConfig: {configMapName: mine}
 `)
 	const ignored = `config.yaml:6:70: providers.inference[0].config.url: the server ignores this: release line 1.5 has no such field: did you mean "base_url"?`
-	newer := run(t, strings.Replace(string(fixture.ReadFile(t, file)), `"0.3"`, `"1.5"`, 1), "validate", "-f", "-")
+	newer := run(t, strings.Replace(string(framework.ReadFile(t, file)), `"0.3"`, `"1.5"`, 1), "validate", "-f", "-")
 	if newer.code != cli.ExitOK || !strings.Contains(newer.out, ignored) {
 		t.Errorf("validate: exit code %d\n%s%s", newer.code, newer.out, newer.err)
 	}
-	strict := run(t, strings.Replace(string(fixture.ReadFile(t, file)), `"0.3"`, `"1.5"`, 1), "validate", "--strict", "-f", "-")
+	strict := run(t, strings.Replace(string(framework.ReadFile(t, file)), `"0.3"`, `"1.5"`, 1), "validate", "--strict", "-f", "-")
 	if strict.code == cli.ExitOK {
 		t.Errorf("validate --strict: exit code %d\n%s", strict.code, strict.out)
 	}

@@ -17,19 +17,19 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/document"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/lint"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 // Proves: R88 (the checks of a config.yaml agree with the server's own classes on each release line).
 func TestLintAgreesWithTheServer(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("testdata/configs/*.yaml")
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	if len(files) < 60 {
 		t.Fatalf("%d files", len(files))
 	}
 	given := document.Variables{"HOME": true, "PATH": true}
-	for line := range strings.Lines(string(fixture.ReadFile(t, "testdata/configs/env"))) {
+	for line := range strings.Lines(string(framework.ReadFile(t, "testdata/configs/env"))) {
 		name, _, _ := strings.Cut(line, "=")
 		given[name] = true
 	}
@@ -48,12 +48,12 @@ func TestLintAgreesWithTheServer(t *testing.T) {
 		dir, files := t.TempDir(), slices.Clone(files)
 		for name, text := range packaged {
 			files = append(files, filepath.Join(dir, strings.ReplaceAll(name, " ", "-")+".yaml"))
-			fixture.WriteFile(t, files[len(files)-1], text)
+			framework.WriteFile(t, files[len(files)-1], text)
 		}
-		fixture.WriteFile(t, filepath.Join(dir, "env"), fixture.ReadFile(t, "testdata/configs/env"))
+		framework.WriteFile(t, filepath.Join(dir, "env"), framework.ReadFile(t, "testdata/configs/env"))
 		for _, v := range validate(t, r, append([]string{"--libyaml"}, files...)...) {
 			compareFindings(t, r, v.Config, v, lint.Check(t.Context(), &lint.Input{
-				Content: fixture.ReadFile(t, v.Config), Line: lineOf(t, r), Release: r.version, Variables: given,
+				Content: framework.ReadFile(t, v.Config), Line: lineOf(t, r), Release: r.version, Variables: given,
 			}))
 		}
 	})
@@ -66,7 +66,7 @@ func compareFindings(t *testing.T, r release, file string, server verdict, own [
 	refused, said := map[string]bool{}, map[string]bool{}
 	ignored := map[string]bool{}
 	var tree any
-	_ = yaml.Unmarshal(fixture.ReadFile(t, file), &tree)
+	_ = yaml.Unmarshal(framework.ReadFile(t, file), &tree)
 	for _, f := range own {
 		switch f.Effect {
 		case lint.Refused:

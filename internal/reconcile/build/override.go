@@ -3,6 +3,7 @@
 package build
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strconv"
@@ -24,9 +25,10 @@ import (
 type OverrideFact struct {
 	Ref types.NamespacedName
 	Lookup
-	// Content is the text of the configuration if State is Found, and Key its key in the ConfigMap.
+	// Content is the text of the configuration if State is Found.
 	Content []byte
-	Key     string
+	// Key is its key in the ConfigMap; empty means names.ConfigKey.
+	Key string
 	// Files are the contents of the ConfigMap's other keys, which are mounted beside the configuration.
 	Files map[string][]byte
 }
@@ -37,13 +39,12 @@ const runKey = "run.yaml"
 // Read takes the configuration and the other files from the content of a ConfigMap. If the only key is run.yaml, that
 // is the configuration.
 func (o *OverrideFact) Read(text map[string]string, binary map[string][]byte) {
-	o.Key = names.ConfigKey
 	if _, alone := text[runKey]; alone && len(text)+len(binary) == 1 {
 		o.Key = runKey
 	}
-	content, exists := text[o.Key]
+	content, exists := text[o.key()]
 	if !exists {
-		o.Lookup = LookIn(text, o.Key)
+		o.Lookup = LookIn(text, o.key())
 		return
 	}
 	o.Content = []byte(content)
@@ -56,6 +57,8 @@ func (o *OverrideFact) Read(text map[string]string, binary map[string][]byte) {
 		o.addFile(key, value)
 	}
 }
+
+func (o *OverrideFact) key() string { return cmp.Or(o.Key, names.ConfigKey) }
 
 func (o *OverrideFact) addFile(key string, value []byte) {
 	if o.Files == nil {
@@ -108,7 +111,7 @@ func (d *Desired) override(ctx context.Context, in *Inputs) {
 	if err != nil {
 		d.problems.Add(problem.Problem{
 			Reason: problem.InvalidConfigMap, Path: PathOverride, Type: field.ErrorTypeInvalid, Value: found.Ref.Name,
-			Detail: fmt.Sprintf("the key %q of ConfigMap %s is not a configuration: %v", found.Key, found.Ref, err),
+			Detail: fmt.Sprintf("the key %q of ConfigMap %s is not a configuration: %v", found.key(), found.Ref, err),
 			Fix:    "correct it there",
 		})
 		return
@@ -146,7 +149,7 @@ func (d *Desired) setOverrideWorkers(ctx context.Context, in *Inputs) {
 	}
 	// Without the namespace, so that the same configuration has the same text everywhere.
 	header := fmt.Sprintf("# The key %s of ConfigMap %s, with server.workers of the custom resource.\n",
-		in.Override.Key, in.Override.Ref.Name)
+		in.Override.key(), in.Override.Ref.Name)
 	if text, err := serverconfig.WithWorkers(ctx, in.Override.Content, d.Distribution.Line, *w.Workers,
 		header); err == nil {
 		d.OverrideContent, d.Override.Workers, d.OverrideEdited = text, strconv.Itoa(int(*w.Workers)), true

@@ -3,6 +3,7 @@
 package build
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -92,6 +93,55 @@ func TestOverrideWithoutStorageIsWarnedOf(t *testing.T) {
 				t.Errorf("release %s, %s: %q", version, text, said)
 			}
 		}
+	}
+}
+
+// Proves: R97 (each key of the ConfigMap is a file in the pod; a run.yaml alone is the configuration).
+func TestOverrideMountsAllKeys(t *testing.T) {
+	for name, c := range map[string]struct {
+		text    map[string]string
+		binary  map[string][]byte
+		state   State
+		content string
+		files   []string
+	}{
+		"configuration alone": {text: map[string]string{"config.yaml": "a"}, content: "a"},
+		"run.yaml alone":      {text: map[string]string{"run.yaml": "a"}, content: "a", files: []string{"run.yaml"}},
+		"run.yaml beside it":  {text: map[string]string{"config.yaml": "a", "run.yaml": "b"}, content: "a", files: []string{"run.yaml"}},
+		"run.yaml and another": {
+			text: map[string]string{"run.yaml": "a", "policy.json": "{}"}, state: KeyMissing,
+		},
+		"binary": {
+			text: map[string]string{"config.yaml": "a"}, binary: map[string][]byte{"model.bin": {0xff}}, content: "a", files: []string{"model.bin"},
+		},
+	} {
+		in := overriding(t)
+		in.Override.Content = nil
+		in.Override.Read(c.text, c.binary)
+		got := slices.Sorted(maps.Keys(in.Override.Files))
+		if in.Override.State != c.state || string(in.Override.Content) != c.content || !slices.Equal(got, c.files) {
+			t.Errorf("%s: %+v", name, in.Override)
+		}
+	}
+	in := overriding(t)
+	alone := build(t, in)
+	in.Override.Files = map[string][]byte{"run.yaml": []byte("b"), "model.bin": {0xff}}
+	with := build(t, in)
+	cm := with.Objects[slices.IndexFunc(with.Objects, func(o objects.Object) bool {
+		_, is := o.(*corev1.ConfigMap)
+		return is
+	})].(*corev1.ConfigMap)
+	pod := deployment(t, with.Objects).Spec.Template
+	before := deployment(t, alone.Objects).Spec.Template
+	if cm.Data["run.yaml"] != "b" || cm.BinaryData["model.bin"][0] != 0xff || cm.Data[names.ConfigKey] != ownConfig ||
+		objects.MountedConfigMap(&pod.Spec) != cm.Name || cm.Name == alone.ConfigMapName || cm.Name != with.ConfigMapName {
+		t.Errorf("%+v, mounted %s", cm, objects.MountedConfigMap(&pod.Spec))
+	}
+	if pod.Annotations[names.AnnotationConfigHash] == before.Annotations[names.AnnotationConfigHash] {
+		t.Error("another file causes no rollout")
+	}
+	if hash := hashOf(in); hash == hashOf(overriding(t)) {
+		t.Error("another file does not change the input hash")
 	}
 }
 

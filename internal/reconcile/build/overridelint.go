@@ -35,7 +35,7 @@ func (d *Desired) lintOverride(ctx context.Context, in *Inputs) {
 		Content: d.OverrideContent, Line: line, Release: d.Distribution.Release, Variables: in.givenVariables(),
 	}) {
 		effect := effects[f.Effect]
-		d.problems.warn(effect.reason, positionOf(in.Override.Key, &f), effect.detail+f.Detail, f.Fix)
+		d.problems.warn(effect.reason, positionOf(in.Override.key(), &f), effect.detail+f.Detail, f.Fix)
 	}
 }
 
