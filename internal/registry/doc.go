@@ -4,6 +4,6 @@
 //
 // Every digest is verified, and every read has limits of bytes and nesting. Redirects must not reach loopback,
 // link-local or private addresses that the settings do not allow, such as a cloud's metadata service. Errors have a
-// Kind and contain neither credentials nor text from a server. Caching and retries are up to the caller; package oci
+// Kind and contain neither credentials nor text from a server. Package imagelabels caches and retries; package oci
 // interprets the labels.
 package registry

@@ -5,6 +5,7 @@ package objects
 import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/names"
 )
@@ -42,4 +43,23 @@ func affinity(p *Params) *corev1.Affinity {
 			},
 		}},
 	}}
+}
+
+// schedule sets the user's fields for scheduling, registries and devices in a pod.
+func schedule(p *Params, pod *corev1.PodSpec) {
+	w := workloadOf(&p.CR.Spec)
+	pod.ImagePullSecrets, pod.ResourceClaims = w.ImagePullSecrets, w.ResourceClaims
+	pod.TerminationGracePeriodSeconds = w.TerminationGracePeriodSeconds
+	s := w.Scheduling
+	if s == nil {
+		return
+	}
+	pod.NodeSelector, pod.Tolerations = s.NodeSelector, s.Tolerations
+	pod.PriorityClassName = ptr.Deref(s.PriorityClassName, "")
+	if ptr.Deref(s.RuntimeClassName, "") != "" {
+		pod.RuntimeClassName = s.RuntimeClassName
+	}
+	if s.Affinity != nil {
+		pod.Affinity = s.Affinity
+	}
 }

@@ -11,7 +11,6 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
@@ -20,11 +19,9 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/names"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/upgrade/release09"
 )
 
 // maxMessage bounds a condition's message in bytes, for several problems; the API allows 32 KiB.
@@ -152,126 +149,13 @@ func notApplied(f *Facts) string {
 	return "Nothing was changed: see " + strings.Join(f.Problems.Conditions(), ", ")
 }
 
-// RolledOut reports whether all pods have the Deployment's current template, and some are available.
-func RolledOut(d *appsv1.Deployment) bool {
-	done, _, _ := rollout(d, "")
-	return done && d.Status.AvailableReplicas > 0
-}
-
-// rollout reports whether all pods have the current template, else the reason; why is a pod's own reason, or "".
-func rollout(d *appsv1.Deployment, podReason string) (done bool, reason, message string) {
-	if d == nil {
-		return false, v1alpha2.ReasonRolloutInProgress, "The Deployment is being created"
-	}
-	desired, observed := ptr.Deref(d.Spec.Replicas, 1), d.Status
-	switch {
-	case observed.ObservedGeneration < d.Generation:
-		return false, v1alpha2.ReasonRolloutInProgress, "The Deployment is being updated"
-	case isStuck(d):
-		return false, v1alpha2.ReasonRolloutStuck, withReason(limits.Message(deploymentCondition(d,
-			appsv1.DeploymentProgressing).Message), podReason)
-	case release09.IsHeld(d):
-		return false, v1alpha2.ReasonRolloutInProgress, "Pods of release 0.9 serve until all new pods are ready"
-	case observed.Replicas > observed.UpdatedReplicas:
-		return false, v1alpha2.ReasonRolloutInProgress, replacing(d, podReason)
-	case observed.UpdatedReplicas < desired:
-		return false, v1alpha2.ReasonRolloutInProgress, withReason(fmt.Sprintf("%d of %d pods are up to date",
-			observed.UpdatedReplicas, desired), podReason)
-	case observed.AvailableReplicas < observed.UpdatedReplicas && podReason != "":
-		return false, v1alpha2.ReasonRolloutInProgress, withReason(fmt.Sprintf(
-			"%d of %d up-to-date pods are available", observed.AvailableReplicas, observed.UpdatedReplicas), podReason)
-	case observed.AvailableReplicas < observed.UpdatedReplicas:
-		// During provisioning of a volume only the PVC's events have errors, not the pod's conditions.
-		return false, v1alpha2.ReasonRolloutInProgress, fmt.Sprintf(
-			"%d of %d up-to-date pods are available; if this takes long: kubectl -n %s describe pods,pvc -l %s",
-			observed.AvailableReplicas, observed.UpdatedReplicas, d.Namespace, metav1.FormatLabelSelector(d.Spec.Selector))
-	}
-	return true, v1alpha2.ReasonDeploymentUpdated, "All pods are up to date"
-}
-
-// DeploymentDiffers reports whether two versions of a Deployment differ in fields that Compute reads.
-func DeploymentDiffers(a, b *appsv1.Deployment) bool {
-	return !equality.Semantic.DeepEqual(reported(a), reported(b))
-}
-
-func reported(d *appsv1.Deployment) *appsv1.Deployment {
-	r := &appsv1.Deployment{ObjectMeta: *d.ObjectMeta.DeepCopy(), Status: appsv1.DeploymentStatus{
-		ObservedGeneration: d.Status.ObservedGeneration, Replicas: d.Status.Replicas,
-		UpdatedReplicas:   d.Status.UpdatedReplicas,
-		AvailableReplicas: d.Status.AvailableReplicas,
-	}}
-	r.ResourceVersion, r.ManagedFields = "", nil
-	for _, c := range d.Status.Conditions {
-		kept := appsv1.DeploymentCondition{Type: c.Type, Status: c.Status, Reason: c.Reason}
-		if isStuck(d) || c.Type == appsv1.DeploymentReplicaFailure {
-			kept.Message = c.Message
-		}
-		r.Status.Conditions = append(r.Status.Conditions, kept)
-	}
-	return r
-}
-
-// replacing reports the progress of a rollout, in which an unavailable pod is always a new one.
-func replacing(d *appsv1.Deployment, podReason string) string {
-	observed := d.Status
-	notReady := min(observed.Replicas-observed.AvailableReplicas, observed.UpdatedReplicas)
-	serving := min(observed.Replicas-observed.UpdatedReplicas, observed.AvailableReplicas)
-	text := withReason(fmt.Sprintf("%d of %d pods are up to date", observed.UpdatedReplicas,
-		ptr.Deref(d.Spec.Replicas, 1)), podReason)
-	if notReady > 0 {
-		text = withReason(count(notReady, "new pod is", "new pods are")+" not ready", podReason)
-	}
-	if serving > 0 {
-		text += "; " + count(serving, "old pod still serves", "old pods still serve")
-	}
-	return text
-}
-
-// podReason returns the reason of the newest unready pod, or of the API server for refusing pods, or "".
-func podReason(f *Facts) string {
-	if f.Pods.NotReady != "" || f.Deployment == nil {
-		return f.Pods.NotReady
-	}
-	failure := deploymentCondition(f.Deployment, appsv1.DeploymentReplicaFailure)
-	if failure.Status != corev1.ConditionTrue {
-		return ""
-	}
-	return "no pod can be created: " + limits.Message(refusedPod.ReplaceAllString(failure.Message, ""))
-}
-
 // refusedPod matches the start of the API server's message, which has a different pod name in each attempt.
 var refusedPod = regexp.MustCompile(`^pods "[^"]*" is (forbidden|invalid): `)
-
-func withReason(text, reason string) string {
-	if reason == "" {
-		return text
-	}
-	return strings.TrimSuffix(text, ".") + ": " + reason
-}
-
-func deploymentCondition(d *appsv1.Deployment, kind appsv1.DeploymentConditionType) appsv1.DeploymentCondition {
-	for _, c := range d.Status.Conditions {
-		if c.Type == kind {
-			return c
-		}
-	}
-	return appsv1.DeploymentCondition{}
-}
-
-func isStuck(d *appsv1.Deployment) bool {
-	return d != nil && deploymentCondition(d, appsv1.DeploymentProgressing).Reason == "ProgressDeadlineExceeded"
-}
 
 func isAvailable(f *Facts) bool {
 	d := f.Deployment
 	return d != nil && d.Status.AvailableReplicas > 0 &&
 		deploymentCondition(d, appsv1.DeploymentAvailable).Status == corev1.ConditionTrue
-}
-
-// isPaused reports whether a Deployment with an autoscaler is scaled to zero, which pauses autoscaling in Kubernetes.
-func isPaused(f *Facts) bool {
-	return f.isApplied() && f.Deployment != nil && ptr.Deref(f.Deployment.Spec.Replicas, 1) == 0 &&
-		objects.Autoscaling(&f.CR.Spec) != nil
 }
 
 // setAvailable reports the running server, even if the last edit was rejected.

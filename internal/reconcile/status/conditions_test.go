@@ -128,7 +128,7 @@ func TestRolledOut(t *testing.T) {
 	}
 }
 
-// Proves: R51, L-22 (zero desired pods are no error, and nothing is available).
+// Proves: R51, L-22 (zero desired pods are not an error, and nothing is available).
 func TestScaledToZero(t *testing.T) {
 	cr := resource()
 	cr.Spec.Workload = &v1alpha2.WorkloadSpec{Replicas: new(int32(0))}

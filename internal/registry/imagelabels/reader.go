@@ -88,7 +88,7 @@ func New(ctx context.Context, o Options) *Reader {
 	return r
 }
 
-// Labels returns the known labels of the image without a request. Tell is called when they change.
+// Labels returns the known labels of the image without a request. Notify is called when they change.
 func (r *Reader) Labels(user types.NamespacedName, q Request) Result {
 	return r.Files(user, "", []Request{q})[0]
 }
