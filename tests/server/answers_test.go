@@ -194,7 +194,7 @@ func listFaults(t *testing.T, b *booting, s *server) (faults []string) {
 	}
 	seen.Lists[serverconfig.ListModels] = seen.Models
 	for name := range b.lists {
-		if why := seen.Lists[name].Error; why != "" && !strings.Contains(why, "responds with 404") { // its API may be disabled
+		if why := seen.Lists[name].Error; why != "" && !strings.Contains(why, "responds with 404") { // API disabled
 			faults = append(faults, why)
 		}
 	}

@@ -39,7 +39,7 @@ type forkServer struct {
 	mu sync.Mutex
 	// forked has a channel for the end of each child, by name.
 	forked map[string]chan forkEvent
-	names int
+	names  int
 }
 
 // forkEvent is a line of boot.py's output.

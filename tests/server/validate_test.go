@@ -21,7 +21,7 @@ import (
 
 const (
 	// venvTimeout is enough without a package cache; with one, it takes seconds.
-	venvTimeout = 15 * time.Minute
+	venvTimeout   = 15 * time.Minute
 	scriptTimeout = 5 * time.Minute
 )
 
