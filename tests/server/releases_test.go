@@ -61,8 +61,7 @@ func bootedReleases(t *testing.T) []release {
 	})
 }
 
-// pinnedOf07 is the pinned release of line 0.7: the newest release line with safety, and the release that operator 0.9
-// runs.
+// pinnedOf07 is the pinned release of release line 0.7, the newest with safety. Operator release 0.9 also runs it.
 var pinnedOf07 = func() distributions.Release {
 	starter, _ := distributions.Get("starter")
 	pinned, _ := starter.OfLine("0.7")
