@@ -71,7 +71,7 @@ func fit(t *testing.T, r release, dir string, env ...string) (last, variable str
 	defer cancel()
 	program := exec.CommandContext(ctx, command[0], command[1:]...)
 	program.Env = env
-	out, _ := program.CombinedOutput() // the last line has the error
+	out, _ := program.CombinedOutput() // the last line has the result
 	lines := strings.Split(strings.TrimSpace(string(out)), "\n")
 	return lines[len(lines)-1], variable
 }

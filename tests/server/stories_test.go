@@ -262,7 +262,7 @@ func valueOf(t *testing.T, v corev1.EnvVar) string {
 	return ""
 }
 
-// boot starts the server on loopback in a folder of its own. Nothing else differs from a pod.
+// boot starts the server on loopback in a folder of its own.
 func (b *booting) boot(t *testing.T, n *forkServer) *server {
 	t.Helper()
 	dir, port := t.TempDir(), framework.FreePort(t, framework.Loopback)

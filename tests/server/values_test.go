@@ -35,8 +35,8 @@ var files = []string{"tls_verify", "verify", "client_cert", "client_key", "cacer
 // validatedByCode matches fields that the server's code also checks, for example against another field.
 var validatedByCode = regexp.MustCompile(`^(pool_(min|max)_size|vector_index\.(lists|probes)|.*\.rewrite_query_params\.(max_tokens|temperature)|.*_template)$`)
 
-// The fields are of each kind on each release line: in the config itself, in maps, and as list items, values of free
-// maps and kinds of unions.
+// The test tries fields of each kind on each release line: fields of the config and of its maps, list items, values of
+// free maps, and kinds of unions.
 //
 // Proves: FR-033, R8, NFR-003.
 func TestValuesAsTheServerTakesThem(t *testing.T) {

@@ -60,8 +60,8 @@ func (l *logBuffer) Write(p []byte) (int, error) {
 	return l.b.Write(p)
 }
 
-// Main starts the control plane, runs the tests, calls the functions after them, and exits. The kind says what the
-// tests show about the roles.
+// Main starts the control plane, runs the tests, calls the functions after them, and exits. kind selects the check of
+// the roles.
 func Main(m *testing.M, kind Kind, after ...func() error) {
 	log := &logBuffer{}
 	flags := flag.NewFlagSet("manager", flag.ContinueOnError)
