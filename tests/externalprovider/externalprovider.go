@@ -19,22 +19,22 @@ import (
 //go:embed all:python
 var python embed.FS
 
-// Kind is one of the providers that the package has.
+// Kind is a provider of the package.
 type Kind struct {
-	// API, Module and Type are what the file of the image says.
+	// API, Module and Type are values of the image's provider file.
 	API, Module, Type string
-	// Fields is the section fields of the file, in YAML; empty where there is none.
+	// Fields is the section fields of the file in YAML, or empty.
 	Fields string
 }
 
-// The providers. Inference answers a chat with "<greeting> (<base_url>, with a key): <last message>", the tool reverse reverses its argument
-// text.
+// The providers. Inference answers a chat with "<greeting> (<base_url>, with a key): <last message>", and the tool
+// reverse reverses its argument text.
 var (
 	Inference = Kind{API: "inference", Module: "tiny_provider.inference", Type: "remote::tiny", Fields: "{endpoint: base_url, apiKey: api_token}"}
 	Tools     = Kind{API: "tool_runtime", Module: "tiny_provider.tools", Type: "inline::tiny-tools"}
 )
 
-// Sources are the Python sources: the directory to put into PYTHONPATH.
+// Sources returns the Python sources: a directory for PYTHONPATH.
 func Sources() fs.FS {
 	sources, err := fs.Sub(python, "python")
 	if err != nil {
@@ -43,10 +43,10 @@ func Sources() fs.FS {
 	return sources
 }
 
-// Unpack writes the Python sources into a directory, which is then one for PYTHONPATH.
+// Unpack writes the Python sources into a directory.
 func Unpack(dir string) error { return os.CopyFS(dir, Sources()) }
 
-// Spec is the file that describes one of the providers in its image.
+// Spec returns the file that describes a provider in its image.
 func Spec(k Kind, version string) []byte {
 	fields := ""
 	if k.Fields != "" {
@@ -63,10 +63,10 @@ spec:
 `, parse.PackageAPIVersion, parse.PackageKind, version, k.Module, k.Type, k.API, parse.WheelsDir, WheelName(version), fields)
 }
 
-// WheelName is the file name of the wheel of a version.
+// WheelName returns the file name of the wheel of a version.
 func WheelName(version string) string { return "tiny_provider-" + version + "-py3-none-any.whl" }
 
-// Wheel is the Python package as a wheel of a version.
+// Wheel returns the Python package of a version as a wheel.
 func Wheel(version string) ([]byte, error) {
 	files := map[string][]byte{}
 	var names []string
@@ -95,7 +95,7 @@ func Wheel(version string) ([]byte, error) {
 	return zipped(names, files)
 }
 
-// Files is the content of an image with one of the providers, by path.
+// Files returns the content of an image with a provider, by path.
 func Files(k Kind, version string) (map[string][]byte, error) {
 	wheel, err := Wheel(version)
 	if err != nil {
@@ -104,7 +104,6 @@ func Files(k Kind, version string) (map[string][]byte, error) {
 	return map[string][]byte{parse.PackageFile: Spec(k, version), parse.WheelsDir + "/" + WheelName(version): wheel}, nil
 }
 
-// zipped packs files in this order.
 func zipped(names []string, files map[string][]byte) ([]byte, error) {
 	var out bytes.Buffer
 	w := zip.NewWriter(&out)

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package fakecluster has an API server in memory, for unit tests of what writes.
-//
-// Contract: it reports what was written, and can refuse it. What server-side apply does to fields only a real one proves.
+// Package fakecluster is an API server in memory for unit tests of writes. It records the writes and can refuse them.
+// It does not prove what server-side apply does to fields.
 package fakecluster
 
 import (
@@ -39,10 +38,10 @@ import (
 // Cluster is an API server in memory.
 type Cluster struct {
 	client.WithWatch
-	// Applied, Patched and Deleted name what was sent, as "Kind/name", and Asked what was sent as a dry run. Created is what was not there: it is
-	// also among Applied.
+	// Applied, Patched and Deleted are the requested writes as "Kind/name", and Asked are the dry runs. Created are the
+	// new objects, which are also in Applied.
 	Applied, Created, Patched, Deleted, Asked []string
-	// Refuse are the answers to what is not taken, by "Kind/name".
+	// Refuse has the error for the writes of an object, by "Kind/name".
 	Refuse map[string]error
 	// ListsOfReplicaSets counts the lists of ReplicaSets.
 	ListsOfReplicaSets int
@@ -66,7 +65,7 @@ func New(t *testing.T, initial ...client.Object) *Cluster {
 		builder.WithIndex(kind, "instance", func(o client.Object) []string { return []string{o.GetLabels()[names.LabelInstance]} })
 	}
 	c.WithWatch = builder.WithObjects(initial...).WithReturnManagedFields().WithInterceptorFuncs(interceptor.Funcs{
-		// A real client asks nothing without a name.
+		// A real client rejects an empty name.
 		Get: func(ctx context.Context, inner client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
 			if key.Name == "" {
 				return errors.New("resource name may not be empty")
@@ -117,7 +116,6 @@ func New(t *testing.T, initial ...client.Object) *Cluster {
 	return c
 }
 
-// create notes what is created.
 func (c *Cluster) create(ctx context.Context, inner client.WithWatch, o client.Object, opts ...client.CreateOption) error {
 	what := kindOf(o) + "/" + o.GetName()
 	options := &client.CreateOptions{}
@@ -132,14 +130,14 @@ func (c *Cluster) create(ctx context.Context, inner client.WithWatch, o client.O
 	}
 	o.SetUID(types.UID(what))
 	if err := inner.Create(ctx, o, opts...); err != nil {
-		return err // it exists: nothing was written
+		return err // not written, for example because it exists
 	}
 	c.Applied = append(c.Applied, what)
 	c.Created = append(c.Created, what)
 	return nil
 }
 
-// applyObject is what the client hands over for server-side apply.
+// applyObject is the client's argument of server-side apply.
 type applyObject interface {
 	metav1.Object
 	GetKind() string
@@ -163,12 +161,12 @@ func identify(ctx context.Context, c client.Client, o applyObject) error {
 	return nil
 }
 
-// Owner is the custom resource that the objects belong to.
+// Owner returns the custom resource that owns the objects.
 func Owner() *v1alpha2.LlamaStackDistribution {
 	return &v1alpha2.LlamaStackDistribution{ObjectMeta: metav1.ObjectMeta{Namespace: "ai", Name: "my-stack", UID: "u1"}}
 }
 
-// Desired are the objects for Owner with a configuration: ServiceAccount, ConfigMap, Deployment, Service.
+// Desired returns the objects for Owner with a configuration: ServiceAccount, ConfigMap, Deployment and Service.
 func Desired(config string) []objects.Object {
 	p := &objects.Params{
 		CR: Owner(), Image: "registry.example/starter:0.7.1", StateDir: "distributions/starter", Config: []byte(config), PortVariables: []string{"LLAMA_STACK_PORT"},
@@ -176,7 +174,8 @@ func Desired(config string) []objects.Object {
 	return []objects.Object{objects.ServiceAccount(p), objects.ConfigMap(p), objects.Deployment(p), objects.Service(p)}
 }
 
-// Owned gives an object the labels of Owner, and as its controller Owner (uid "u1"), an earlier one (another uid) or nobody ("").
+// Owned sets the labels of Owner. The controller is Owner for uid "u1", none for "", and an earlier Owner for other
+// uids.
 func Owned(o client.Object, uid string) client.Object {
 	yes := true
 	o.SetNamespace("ai")
@@ -195,14 +194,14 @@ func Owned(o client.Object, uid string) client.Object {
 	return o
 }
 
-// Sorted is a list as text, in order.
+// Sorted returns the sorted list as text.
 func Sorted(list []string) string {
 	list = slices.Clone(list)
 	slices.Sort(list)
 	return fmt.Sprint(list)
 }
 
-// kindOf is the kind of an object, whose type metadata is empty where the type has the kind.
+// kindOf returns the kind of an object, or the name of its Go type if the object has no type metadata.
 func kindOf(o client.Object) string {
 	if kind := o.GetObjectKind().GroupVersionKind().Kind; kind != "" {
 		return kind
@@ -210,7 +209,7 @@ func kindOf(o client.Object) string {
 	return reflect.TypeOf(o).Elem().Name()
 }
 
-// ReplicaSet is one of Owner's, with so many pods desired, that mounts a generated ConfigMap.
+// ReplicaSet returns a ReplicaSet of Owner that mounts a generated ConfigMap.
 func ReplicaSet(revision int, replicas int32, configMap string) client.Object {
 	rs := &appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{
 		Name: "rs-" + strconv.Itoa(revision), Annotations: map[string]string{"deployment.kubernetes.io/revision": strconv.Itoa(revision)},
@@ -222,7 +221,7 @@ func ReplicaSet(revision int, replicas int32, configMap string) client.Object {
 	return Owned(rs, "")
 }
 
-// Entry is an entry of the managed fields of an object.
+// Entry returns an entry of managed fields.
 func Entry(manager, operation, fields, subresource string) metav1.ManagedFieldsEntry {
 	return metav1.ManagedFieldsEntry{
 		Manager: manager, Operation: metav1.ManagedFieldsOperationType(operation), APIVersion: "v1", FieldsType: "FieldsV1",

@@ -35,14 +35,14 @@ type Request struct {
 // Denied reports whether the API server refused the request for lack of permission.
 func (r *Request) Denied() bool { return r.Status == http.StatusForbidden }
 
-// isDiscovery reports whether the request asks which APIs there are.
+// isDiscovery reports whether the request reads the discovery API.
 func (r *Request) isDiscovery() bool {
 	path, _, _ := strings.Cut(r.Path, "?")
 	return r.Resource == "" && (path == "/api" || strings.HasPrefix(path, "/api/v1") || strings.HasPrefix(path, "/apis"))
 }
 
-// UnexpectedRequests describes the denied requests of the ServiceAccount in the first namespace, and those for objects outside of the namespaces.
-// inside counts its requests for objects in the namespaces; discovery is ignored.
+// UnexpectedRequests describes the denied requests of the ServiceAccount in the first namespace, and those for objects
+// outside of the namespaces. inside counts its requests for objects in the namespaces; discovery is ignored.
 func UnexpectedRequests(requests []Request, serviceAccount string, namespaces ...string) (unexpected []string, inside int) {
 	user := "system:serviceaccount:" + namespaces[0] + ":" + serviceAccount
 	for i := range requests {
@@ -61,8 +61,8 @@ func UnexpectedRequests(requests []Request, serviceAccount string, namespaces ..
 	return unexpected, inside
 }
 
-// Requests returns the requests of all ServiceAccounts outside of kube-system since the last start or Restore, in the order in which they ended.
-// It reads the audit log, which Stop keeps.
+// Requests returns the requests of all ServiceAccounts outside of kube-system since the last start or Restore, in the
+// order in which they ended. It reads the audit log, which Stop keeps.
 func (c *Cluster) Requests() ([]Request, error) {
 	data, err := os.ReadFile(filepath.Join(c.Logs, "audit.log"))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) { // without a request there is no log

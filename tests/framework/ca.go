@@ -39,8 +39,8 @@ func NewCA(t testing.TB) *CA {
 	return ca
 }
 
-// ServerSecret returns the data of a TLS Secret as cert-manager writes it, for a certificate that is valid for a day. change modifies the certificate
-// before it is signed.
+// ServerSecret returns the data of a TLS Secret as cert-manager writes it, for a certificate that is valid for a day.
+// change modifies the certificate before it is signed.
 func (ca *CA) ServerSecret(hosts []string, change ...func(*x509.Certificate)) map[string][]byte {
 	ca.t.Helper()
 	key := newKey(ca.t)

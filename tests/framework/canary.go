@@ -16,8 +16,8 @@ import (
 	"sync"
 )
 
-// Canaries are secret values that tests put into Secrets. They must be nowhere else. The zero value is ready to use, from several
-// goroutines.
+// Canaries are secret values that tests put into Secrets. They must be nowhere else. The zero value is ready to use,
+// from several goroutines.
 type Canaries struct {
 	mu     sync.Mutex
 	values []string

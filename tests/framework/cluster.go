@@ -29,7 +29,7 @@ const kubernetesVariable = "LLSD_KUBERNETES"
 // OldKubernetes reports whether the tests run on another release of Kubernetes than the newest: make test-oldest.
 func OldKubernetes() bool { return os.Getenv(kubernetesVariable) != "" }
 
-// Tier is how much of a cluster there is.
+// Tier says which parts of a cluster run.
 type Tier string
 
 // The tiers.
@@ -119,7 +119,8 @@ func (c *Cluster) Install(ctx context.Context) error {
 	return c.Established(ctx, CRD)
 }
 
-// Established waits until the API server serves the CRDs. It polls, because kubectl wait fails for a CRD without conditions.
+// Established waits until the API server serves the CRDs. It polls, because kubectl wait fails for a CRD without
+// conditions.
 func (c *Cluster) Established(ctx context.Context, crds ...string) error {
 	return Poll(ctx, time.Minute, func() error {
 		_, err := c.KubectlRun(ctx, append([]string{"wait", "--for=condition=Established", "--timeout=60s"}, crds...)...)
@@ -132,7 +133,7 @@ func restConfig(kubeconfig string) (*rest.Config, error) {
 	if err != nil {
 		return nil, fmt.Errorf("kubeconfig %s: %w", kubeconfig, err)
 	}
-	config.QPS, config.Burst = -1, -1 // tests ask often
+	config.QPS, config.Burst = -1, -1 // no client-side rate limit
 	return config, nil
 }
 
@@ -144,11 +145,11 @@ func (c *Cluster) KubectlRun(ctx context.Context, args ...string) (string, error
 // KubectlInput is KubectlRun with standard input.
 func (c *Cluster) KubectlInput(ctx context.Context, stdin string, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, c.Kubectl, append([]string{"--kubeconfig", c.Kubeconfig}, args...)...)
-	if OldKubernetes() && strings.HasPrefix(stdin, "{") && !slices.Contains(args, "--raw") { // its kubectl would take YAML of this form for JSON
+	if OldKubernetes() && strings.HasPrefix(stdin, "{") && !slices.Contains(args, "--raw") { // old kubectl takes such YAML for JSON
 		stdin = "---\n" + stdin
 	}
 	cmd.Stdin = strings.NewReader(stdin)
-	cmd.Env = append(cmd.Environ(), "GOGC=800") // it ends before collecting pays
+	cmd.Env = append(cmd.Environ(), "GOGC=800") // it ends before garbage collection pays off
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		return string(out), fmt.Errorf("kubectl %s: %w: %s", strings.Join(args, " "), err, out)
@@ -177,14 +178,15 @@ func clusterCommand(args ...string) ([]byte, error) {
 // Root returns the folder of the checkout. With -trimpath, test binaries do not know where they were compiled.
 func Root() string { return root }
 
-// root is found before a test can go elsewhere.
+// root is set before a test can change the working directory.
 var root = checkout()
 
-// checkout returns the nearest folder above the working directory that has the operator's module, or else the working directory.
+// checkout returns the nearest folder above the working directory that has the operator's module, or else the working
+// directory.
 func checkout() string {
 	start, err := os.Getwd()
 	if err != nil {
-		panic(err) // without a working directory, nothing that follows finds its files
+		panic(err) // no test can find its files
 	}
 	for folder := start; ; folder = filepath.Dir(folder) {
 		module, err := os.ReadFile(filepath.Join(folder, "go.mod"))

@@ -12,7 +12,8 @@ import (
 	"time"
 )
 
-// StartCommand runs a program in a directory until the test ends, and logs its output if the test fails. The channel is closed when it has ended.
+// StartCommand runs a program in a directory until the test ends, and logs its output if the test fails. The channel is
+// closed when it has ended.
 func StartCommand(t testing.TB, dir string, command ...string) (ended <-chan struct{}) {
 	t.Helper()
 	var log bytes.Buffer
@@ -34,8 +35,8 @@ func StartCommand(t testing.TB, dir string, command ...string) (ended <-chan str
 	return done
 }
 
-// Output runs a program for up to a while, and returns its standard output without the space around it. env is its whole environment; nil means
-// that of the test.
+// Output runs a program for up to a while, and returns its standard output without the space around it. env is its
+// whole environment; nil means that of the test.
 func Output(t testing.TB, within time.Duration, env []string, program string, args ...string) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), within)

@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// ReportCPU reports the processor time of an iteration, garbage collection included, as a metric of a benchmark. Call report after the loop.
+// ReportCPU reports the processor time of an iteration, garbage collection included, as a metric of a benchmark. Call
+// report after the loop.
 func ReportCPU(b *testing.B) (report func()) {
 	b.Helper()
 	before := processorTime(b)

@@ -65,7 +65,7 @@ func otherUser() *user.User {
 	return nil
 }
 
-// asOther returns the command that runs the command as that user.
+// asOther returns a command that runs the given one as otherUser.
 func asOther(command ...string) []string {
 	if u := otherUser(); u != nil {
 		return append([]string{"setpriv", "--reuid", u.Uid, "--regid", u.Gid, "--clear-groups"}, command...)

@@ -15,7 +15,8 @@ import (
 	"time"
 )
 
-// Follower runs the commands of documentation pages in a directory, with kubectl, the plugin and a kubeconfig of its own.
+// Follower runs the commands of documentation pages in a directory, with kubectl, the plugin and a kubeconfig of its
+// own.
 type Follower struct {
 	T   testing.TB
 	Dir string
@@ -64,7 +65,8 @@ var numberOfFiles = regexp.MustCompile(`\b\d+ files\b`)
 // reportFile is a file that a command of the pages writes but does not overwrite.
 const reportFile = "my-stack-report.tar.gz"
 
-// Console runs each command of a block "console" until it prints the output that the page shows. It must fail if the page shows an error.
+// Console runs each command of a block "console" until it prints the output that the page shows. It must fail if the
+// page shows an error.
 func (f *Follower) Console(page string, b CodeBlock) {
 	f.T.Helper()
 	for each := range strings.SplitSeq(strings.TrimPrefix(b.Text, "$ "), "\n$ ") {

@@ -20,7 +20,7 @@ type Forwarder struct {
 	mu       sync.Mutex
 	backends []string
 	next     int
-	open     map[net.Conn]bool // and whether what comes over the connection is forwarded
+	open     map[net.Conn]bool // whether data of the connection is forwarded
 }
 
 // StartForwarder listens at an address until the test ends.

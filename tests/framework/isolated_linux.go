@@ -21,8 +21,8 @@ const (
 	PodRange = "10.244.0.0/24"
 )
 
-// IsolatedMain runs the tests against a control plane in a network namespace in which all Service and pod addresses are local, and exits. It calls
-// setUp before the tests and tearDown after them, and needs root and the program ip.
+// IsolatedMain runs the tests against a control plane in a network namespace in which all Service and pod addresses are
+// local, and exits. It calls setUp before the tests and tearDown after them, and needs root and the program ip.
 func IsolatedMain(m *testing.M, suffix string, setUp func(*Cluster) error, tearDown func() error) {
 	run := isolate
 	if os.Getenv(insideVariable) != "" {

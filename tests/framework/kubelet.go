@@ -20,7 +20,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// FakeKubelet plays a node on the control plane tier: it binds pods, writes their status as a kubelet does, and removes deleted pods at once.
+// FakeKubelet simulates a node on the control plane tier: it binds pods, writes their status as a kubelet does, and
+// removes deleted pods at once.
 type FakeKubelet struct {
 	client client.WithWatch
 	held   atomic.Pointer[func(*corev1.Pod) bool]
@@ -40,7 +41,7 @@ func StartFakeKubelet(t testing.TB, c client.WithWatch, namespaces ...string) *F
 	ctx, cancel := context.WithCancel(context.Background())
 	var running sync.WaitGroup
 	t.Cleanup(func() { cancel(); running.Wait() })
-	running.Go(func() { // apart: on a busy machine, a round through many pods can take longer than a node may be silent
+	running.Go(func() { // separate, because a round through many pods can take longer than the heartbeat deadline
 		for ctx.Err() == nil {
 			k.heartbeat(ctx, node)
 			select {
@@ -60,7 +61,7 @@ func onPodChanges(ctx context.Context, c client.WithWatch, namespace string, do 
 	for ctx.Err() == nil {
 		var changes <-chan watch.Event
 		w, err := c.Watch(ctx, &corev1.PodList{}, client.InNamespace(namespace))
-		if err == nil { // otherwise there is the tick
+		if err == nil { // otherwise poll
 			changes = w.ResultChan()
 		}
 		for watched := true; watched; {
@@ -68,7 +69,7 @@ func onPodChanges(ctx context.Context, c client.WithWatch, namespace string, do 
 			select {
 			case <-ctx.Done():
 				watched = false
-			case _, watched = <-changes: // it ends now and then
+			case _, watched = <-changes: // a watch can end
 				watched = watched && drain(changes)
 			case <-time.After(time.Second):
 				watched = changes != nil
@@ -102,7 +103,7 @@ func (k *FakeKubelet) heartbeat(ctx context.Context, node *corev1.Node) {
 		Type: corev1.NodeReady, Status: corev1.ConditionTrue, Reason: "KubeletReady", LastHeartbeatTime: metav1.Now(), LastTransitionTime: node.CreationTimestamp,
 	}}
 	if k.client.Status().Update(ctx, node) != nil {
-		_ = k.client.Get(ctx, client.ObjectKeyFromObject(node), node) // the next one is for the node as it is now
+		_ = k.client.Get(ctx, client.ObjectKeyFromObject(node), node) // refresh after a conflict
 	}
 }
 
@@ -112,7 +113,7 @@ func (k *FakeKubelet) Hold(which func(*corev1.Pod) bool) { k.held.Store(&which) 
 func (k *FakeKubelet) round(ctx context.Context, namespace string) {
 	var pods corev1.PodList
 	if err := k.client.List(ctx, &pods, client.InNamespace(namespace)); err != nil {
-		return // the next round asks again
+		return // the next round retries
 	}
 	for i := range pods.Items {
 		pod := &pods.Items[i]
@@ -120,7 +121,7 @@ func (k *FakeKubelet) round(ctx context.Context, namespace string) {
 			_ = k.client.Delete(ctx, pod, client.GracePeriodSeconds(0))
 			continue
 		}
-		if pod.Spec.NodeName == "" { // endpoints are made of pods on nodes
+		if pod.Spec.NodeName == "" { // only pods on nodes become endpoints
 			to := &corev1.Binding{Target: corev1.ObjectReference{Kind: "Node", Name: fakeNode}}
 			_ = k.client.SubResource("binding").Create(ctx, pod, to)
 			continue
@@ -129,7 +130,7 @@ func (k *FakeKubelet) round(ctx context.Context, namespace string) {
 	}
 }
 
-// setStatus writes the status of a pod that is new, or held or released since. It does not touch what a test wrote into the status.
+// setStatus writes the status of a pod that is new, or whose hold changed. It keeps a status that a test wrote.
 func (k *FakeKubelet) setStatus(ctx context.Context, pod *corev1.Pod) {
 	ready, hold := corev1.ConditionTrue, (*k.held.Load())(pod)
 	if hold {
@@ -152,13 +153,14 @@ func (k *FakeKubelet) setStatus(ctx context.Context, pod *corev1.Pod) {
 	}
 }
 
-// Endpoints watches the EndpointSlices of Services, and records which Services lost their last endpoint or routed to a terminating pod.
+// Endpoints watches the EndpointSlices of Services, and records which Services lost their last endpoint or routed to a
+// terminating pod.
 type Endpoints struct {
 	mu     sync.Mutex
 	slices map[string]map[string]int // by Service, by EndpointSlice
 	empty  map[string]bool
 	ending map[string]bool
-	led    map[string]bool // by Service and address: it was ready
+	led    map[string]bool // by Service and address: not terminating
 }
 
 // WatchEndpoints watches the EndpointSlices of all namespaces until the test ends.
@@ -200,7 +202,7 @@ func (e *Endpoints) note(slice *discoveryv1.EndpointSlice) {
 		address := service + " " + endpoint.Addresses[0]
 		if endpoint.Conditions.Terminating == nil || !*endpoint.Conditions.Terminating {
 			leads[address] = true
-		} else if e.led[address] { // one that comes when it is ending already gets no requests
+		} else if e.led[address] { // a new endpoint that already terminates gets no requests
 			e.ending[service] = true
 		}
 	}

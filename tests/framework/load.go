@@ -56,7 +56,7 @@ func StartLoad(t testing.TB, interval time.Duration, ask func(context.Context) e
 func (l *Load) once(ask func(context.Context) error) {
 	l.requests.Add(1)
 	began := time.Now()
-	err := ask(context.Background()) // what was begun is finished
+	err := ask(context.Background()) // pending requests are finished
 	if err == nil {
 		return
 	}

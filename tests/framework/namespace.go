@@ -111,7 +111,8 @@ func (n *Namespace) Revision(name string) string {
 	return n.Deployment(name).Annotations["deployment.kubernetes.io/revision"]
 }
 
-// RolledOut returns an error until all pods of the Deployment are of its current template and available, and no others exist.
+// RolledOut returns an error until all pods of the Deployment are of its current template and available, and no others
+// exist.
 func RolledOut(d *appsv1.Deployment) error {
 	want := int32(1)
 	if d.Spec.Replicas != nil {
@@ -145,7 +146,8 @@ func (n *Namespace) CreateSecret(name string, data map[string]string) {
 	NoError(n.T, n.Client.Create(n.T.Context(), s))
 }
 
-// PutTLSSecret creates or updates a Secret of the type kubernetes.io/tls, and adds the lines of its private key to the canaries.
+// PutTLSSecret creates or updates a Secret of the type kubernetes.io/tls, and adds the lines of its private key to the
+// canaries.
 func (n *Namespace) PutTLSSecret(canaries *Canaries, name string, data map[string][]byte) {
 	n.T.Helper()
 	for line := range strings.SplitSeq(string(data[corev1.TLSPrivateKeyKey]), "\n") {
@@ -179,8 +181,8 @@ func (n *Namespace) CreateConfigMap(name string, data map[string]string) *corev1
 	return cm
 }
 
-// WaitCondition waits until the custom resource has the condition for its current generation, with all texts in the message, and returns the
-// message. An empty reason matches any.
+// WaitCondition waits until the custom resource has the condition for its current generation, with all texts in the
+// message, and returns the message. An empty reason matches any.
 func (n *Namespace) WaitCondition(name, condition string, status metav1.ConditionStatus, reason string, texts ...string) (message string) {
 	n.T.Helper()
 	n.Eventually(fmt.Sprintf("%s/%s %s=%s %s %q", n.Name, name, condition, status, reason, texts), func() (err error) {
@@ -193,8 +195,8 @@ func (n *Namespace) WaitCondition(name, condition string, status metav1.Conditio
 	return message
 }
 
-// HasCondition returns the message of the condition, or an error if the custom resource does not have it for its current generation. It reads a
-// tree, because not every stored resource fits Go's types.
+// HasCondition returns the message of the condition, or an error if the custom resource does not have it for its
+// current generation. It reads a tree, because not every stored resource fits Go's types.
 func (n *Namespace) HasCondition(name, condition string, status metav1.ConditionStatus, reason string) (message string, err error) {
 	u := &unstructured.Unstructured{}
 	u.SetGroupVersionKind(v1alpha2.GroupVersion.WithKind(v1alpha2.Kind))
@@ -225,8 +227,8 @@ func (n *Namespace) WaitReady(name string) *v1alpha2.LlamaStackDistribution {
 	return n.CR(name)
 }
 
-// ResourceVersions returns the resource versions of the objects of these kinds, by kind and name: those of the custom resource, or all of the
-// namespace without a name.
+// ResourceVersions returns the resource versions of the objects of these kinds, by kind and name: those of the custom
+// resource, or all of the namespace without a name.
 func (n *Namespace) ResourceVersions(name string, kinds ...client.Object) map[string]string {
 	n.T.Helper()
 	versions := map[string]string{}

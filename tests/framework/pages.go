@@ -10,8 +10,8 @@ import (
 
 // CodeBlock is a fenced code block of a page.
 type CodeBlock struct {
-	// Section is the heading above it, Line the number of its first line, Info the text after the fence, such as "yaml", and Text the lines
-	// between the fences.
+	// Section is the heading above it, Line the number of its first line, Info the text after the fence, such as "yaml",
+	// and Text the lines between the fences.
 	Section    string
 	Line       int
 	Info, Text string
@@ -53,8 +53,8 @@ func CodeBlocks(t testing.TB, file string) (found []CodeBlock) {
 	return found
 }
 
-// OutputPattern returns an expression for output as a page shows it: a line "…" matches any lines, and "…" within a line any text in it.
-// The width of columns does not matter.
+// OutputPattern returns an expression for output as a page shows it: a line "…" matches any lines, and "…" within a
+// line any text in it. The width of columns does not matter.
 func OutputPattern(shown string) *regexp.Regexp {
 	var pattern strings.Builder
 	_, _ = pattern.WriteString(`(?s)\A`)

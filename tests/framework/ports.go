@@ -10,7 +10,8 @@ import (
 	"testing"
 )
 
-// Ports of servers are below the ephemeral range, so that no outgoing connection takes a port between FreePort and the listener.
+// Ports of servers are below the ephemeral range, so that no outgoing connection takes a port between FreePort and the
+// listener.
 const (
 	firstPort = 20000
 	lastPort  = 32000

@@ -34,8 +34,8 @@ type Postgres struct {
 	psql string
 }
 
-// StartPostgres starts a PostgreSQL with TLS on a local address; on loopback, the certificate is for localhost only. It runs as another user
-// if the test runs as root, which PostgreSQL refuses.
+// StartPostgres starts a PostgreSQL with TLS on a local address; on loopback, the certificate is for localhost only. It
+// runs as another user if the test runs as root, which PostgreSQL refuses.
 func StartPostgres(t testing.TB, address string) *Postgres {
 	t.Helper()
 	dir := otherUsersDir(t)
@@ -57,8 +57,8 @@ func StartPostgres(t testing.TB, address string) *Postgres {
 	return p
 }
 
-// StartPostgresWithVectors starts a PostgreSQL with pgvector and without TLS. The environment variable LLSD_PGVECTOR names the folder that
-// tests/server/pgvector.sh prints; a copy of it is run, which the other user can read.
+// StartPostgresWithVectors starts a PostgreSQL with pgvector and without TLS. The environment variable LLSD_PGVECTOR
+// names the folder that tests/server/pgvector.sh prints; a copy of it is run, which the other user can read.
 func StartPostgresWithVectors(t testing.TB, address string) *Postgres {
 	t.Helper()
 	from := os.Getenv("LLSD_PGVECTOR")
@@ -88,7 +88,7 @@ func (p *Postgres) start(t testing.TB, bin, dir, address string, settings ...str
 		command = append(command, "-c", setting)
 	}
 	startDatabase(t, net.JoinHostPort(address, strconv.Itoa(p.Port)), asOther(command...))
-	// It accepts connections before it answers.
+	// PostgreSQL accepts connections before it answers queries.
 	Eventually(t, databaseTimeout, "PostgreSQL answers", func() error { _, err := p.try(t, "SELECT 1"); return err })
 }
 

@@ -31,7 +31,8 @@ type ProcessOptions struct {
 	// Args and Env are added to the addresses and to Kubeconfig. Without Inherit, the program has no other environment.
 	Args, Env []string
 	Inherit   bool
-	// Health, Webhook and Metrics are addresses. By default, the first two are free ones, and the program chooses the third one.
+	// Health, Webhook and Metrics are addresses. By default, the first two are free ones, and the program chooses the
+	// third one.
 	Health, Webhook, Metrics string
 	// Log is the file to which the output is appended; by default a temporary one.
 	Log string
@@ -39,7 +40,8 @@ type ProcessOptions struct {
 	Canaries *Canaries
 }
 
-// ContainerOptions returns the arguments and the environment of the operator's container, without addresses. podName is the name of its pod.
+// ContainerOptions returns the arguments and the environment of the operator's container, without addresses. podName is
+// the name of its pod.
 func ContainerOptions(c *corev1.Container, podName string) (o ProcessOptions) {
 	for _, arg := range c.Args {
 		if !strings.HasPrefix(arg, "--health-probe-bind-address=") && !strings.HasPrefix(arg, "--webhook-bind-address=") {
@@ -178,7 +180,8 @@ func (p *Process) Kill() {
 	<-p.Ended
 }
 
-// Terminate ends the process with SIGTERM, as a kubelet does, and reports an error if it does not succeed within a minute.
+// Terminate ends the process with SIGTERM, as a kubelet does, and reports an error if it does not succeed within a
+// minute.
 func (p *Process) Terminate(t testing.TB) {
 	t.Helper()
 	_ = p.cmd.Process.Signal(syscall.SIGTERM)
@@ -192,8 +195,8 @@ func (p *Process) Terminate(t testing.TB) {
 	}
 }
 
-// GoBuild builds a program of this module into the file or directory, without symbols, so that linking is faster. variables are NAME=VALUE for the
-// linker.
+// GoBuild builds a program of this module into the file or directory, without symbols, so that linking is faster.
+// variables are NAME=VALUE for the linker.
 func GoBuild(ctx context.Context, output, program string, variables ...string) error {
 	flags := []string{"-s", "-w"}
 	for _, v := range variables {
@@ -213,8 +216,8 @@ func (c *Cluster) OperatorKubeconfig() (file string, err error) {
 	return c.kubeconfigOf(OperatorNamespace, OperatorName), err
 }
 
-// KubeconfigVia returns a copy of a kubeconfig that reaches the API server through another address, and the API server's own address. With a ca,
-// the address has a certificate of this CA for localhost.
+// KubeconfigVia returns a copy of a kubeconfig that reaches the API server through another address, and the API
+// server's own address. With a ca, the address has a certificate of this CA for localhost.
 func KubeconfigVia(t testing.TB, kubeconfig, address string, ca []byte) (file, apiServer string) {
 	t.Helper()
 	config, err := clientcmd.LoadFromFile(kubeconfig)

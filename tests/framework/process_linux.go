@@ -31,7 +31,8 @@ func CPUTimeOf(pid int) (time.Duration, error) {
 	return time.Duration(user+system) * time.Second / clockTicks, errors.Join(err1, err2)
 }
 
-// MemoryOf returns the resident memory of a process in bytes, and the most that it had, or an error if the process has ended.
+// MemoryOf returns the resident memory of a process in bytes, and the most that it had, or an error if the process has
+// ended.
 func MemoryOf(pid int) (resident, peak int64, err error) {
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {

@@ -28,7 +28,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/golden"
 )
 
-// Recorded is a custom resource of release 0.9 and the objects that release 0.9 made for it, recorded in testdata/release-0.9.
+// Recorded is a custom resource of release 0.9 and the objects that release 0.9 made for it, recorded in
+// testdata/release-0.9.
 type Recorded struct {
 	// Resource is the custom resource, in v1alpha1.
 	Resource *unstructured.Unstructured
@@ -147,14 +148,14 @@ func WithoutServerFields(o *unstructured.Unstructured, namespace string) *unstru
 		unstructured.RemoveNestedField(fresh.Object, "metadata", field)
 	}
 	unstructured.RemoveNestedField(fresh.Object, "status")
-	for _, field := range []string{"clusterIP", "clusterIPs"} { // of the cluster where it was recorded
+	for _, field := range []string{"clusterIP", "clusterIPs"} { // specific to the recorded cluster
 		if o.GetKind() == "Service" {
 			unstructured.RemoveNestedField(fresh.Object, "spec", field)
 		}
 	}
 	unstructured.RemoveNestedField(fresh.Object, "spec", "volumeName")
 	annotations := fresh.GetAnnotations()
-	delete(annotations, "deployment.kubernetes.io/revision") // its controller counts for itself
+	delete(annotations, "deployment.kubernetes.io/revision") // set by the Deployment controller
 	fresh.SetAnnotations(annotations)
 	return fresh
 }
@@ -185,7 +186,7 @@ func (r *Recorded) Replay(ctx context.Context, c client.Client, resource client.
 	return nil
 }
 
-// retryOnConflict repeats a write that conflicts with those of others for a minute: a busy controller writes an object many times.
+// retryOnConflict repeats a write for a minute while it conflicts, because controllers may write the object often.
 func retryOnConflict(ctx context.Context, write func() error) error {
 	return Poll(ctx, time.Minute, func() error {
 		err := write()
@@ -196,7 +197,7 @@ func retryOnConflict(ctx context.Context, write func() error) error {
 	})
 }
 
-// managedFields returns the recorded ones with the current uid of the custom resource.
+// managedFields returns the recorded managed fields with the current uid of the custom resource.
 func (r *Recorded) managedFields(recorded *unstructured.Unstructured, resource client.Object) ([]metav1.ManagedFieldsEntry, error) {
 	raw, err := json.Marshal(recorded.GetManagedFields())
 	if err != nil {
@@ -216,8 +217,8 @@ func ownersOf(recorded *unstructured.Unstructured, resource client.Object) []met
 	return owners
 }
 
-// WriteAgain writes the objects as release 0.9 does when it runs again: it applies again by force, and creates missing objects. refused counts
-// the Deployments that the API server refuses because the fields of both operators conflict.
+// WriteAgain writes the objects as release 0.9 does when it runs again: it applies again by force, and creates missing
+// objects. refused counts the Deployments that the API server refuses because the fields of both operators conflict.
 func (r *Recorded) WriteAgain(ctx context.Context, c client.Client, converter managedfields.TypeConverter, resource client.Object) (refused int, err error) {
 	for _, recorded := range r.Objects {
 		now := &unstructured.Unstructured{}
@@ -242,7 +243,7 @@ func (r *Recorded) WriteAgain(ctx context.Context, c client.Client, converter ma
 			continue
 		}
 		applied.SetNamespace(resource.GetNamespace())
-		err = retryOnConflict(ctx, func() error { // the API server itself tries again a few times only
+		err = retryOnConflict(ctx, func() error { // the API server retries only a few times
 			return c.Apply(ctx, client.ApplyConfigurationFromUnstructured(applied), client.FieldOwner(r.Name()), client.ForceOwnership)
 		})
 		if apierrors.IsInvalid(err) && recorded.GetKind() == "Deployment" {

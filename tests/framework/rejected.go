@@ -22,7 +22,8 @@ func volume(text, problem string) RejectedValue {
 	return overrides("volumes: [{name: a, "+text+"}]", "volumes[0]."+problem)
 }
 
-// RejectedValues returns values that the API server would reject in an object or a pod, and that the operator rejects before it writes them.
+// RejectedValues returns values that the API server would reject in an object or a pod, and that the operator rejects
+// before it writes them.
 func RejectedValues() []RejectedValue {
 	variable := func(text, problem string) RejectedValue {
 		return overrides("env: [{name: A, valueFrom: {"+text+"}}]", "env[0].valueFrom."+problem)
@@ -79,10 +80,10 @@ func RejectedValues() []RejectedValue {
 	}
 }
 
-// RejectedByKubernetes returns values that only the API server rejects, in the Deployment or the PodDisruptionBudget. Problem is the field that
-// the operator reports.
+// RejectedByKubernetes returns values that only the API server rejects, in the Deployment or the PodDisruptionBudget.
+// Problem is the field that the operator reports.
 func RejectedByKubernetes() []RejectedValue {
-	mount := func(text string) RejectedValue { // the API server does not say which one
+	mount := func(text string) RejectedValue { // the API server does not report which one
 		return overrides("volumes: [{name: a, emptyDir: {}}], volumeMounts: [{name: a, mountPath: /a, "+text+"}]", "volumeMounts")
 	}
 	return []RejectedValue{
@@ -116,7 +117,8 @@ func RejectedByKubernetes() []RejectedValue {
 	}
 }
 
-// InvalidNames returns names that no object can have, and that only the operator rejects because no object of the custom resource contains them.
+// InvalidNames returns names that no object can have, and that only the operator rejects because no object of the
+// custom resource contains them.
 func InvalidNames() []RejectedValue {
 	return []RejectedValue{
 		{
@@ -131,7 +133,7 @@ func InvalidNames() []RejectedValue {
 			"networking: {tls: {enabled: true, secretName: a/b}}",
 			`spec.networking.tls.secretName: Invalid value: "a/b": is not a valid name of a Secret: use lower-case letters`,
 		},
-		// Kubernetes takes that, and no Secret has such a name.
+		// Kubernetes accepts the name, although no Secret can have it.
 		{
 			"workload: {imagePullSecrets: [{name: a/b}]}",
 			`spec.workload.imagePullSecrets[0].name: Invalid value: "a/b": is not a valid name of a Secret`,

@@ -14,7 +14,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// CreateAsRelease09 creates the objects of a manifest as release 0.9 does for a resource, and returns their uids by kind.
+// CreateAsRelease09 creates the objects of a manifest as release 0.9 does for a resource, and returns their uids by
+// kind.
 func CreateAsRelease09(ctx context.Context, c client.Client, resource client.Object, manifest string) (map[string]types.UID, error) {
 	uids := map[string]types.UID{}
 	for document := range strings.SplitSeq(manifest, "\n---\n") {
@@ -30,8 +31,8 @@ func CreateAsRelease09(ctx context.Context, c client.Client, resource client.Obj
 	return uids, nil
 }
 
-// createAsRelease09 creates an object with the field manager "manager" and then applies it as "llama-stack-operator" if it is a Deployment, or else
-// with the name of the resource.
+// createAsRelease09 creates an object with the field manager "manager" and then applies it as "llama-stack-operator" if
+// it is a Deployment, or else with the name of the resource.
 func createAsRelease09(ctx context.Context, c client.Client, resource client.Object, o *unstructured.Unstructured) error {
 	o.SetNamespace(resource.GetNamespace())
 	o.SetOwnerReferences([]metav1.OwnerReference{{
@@ -44,7 +45,7 @@ func createAsRelease09(ctx context.Context, c client.Client, resource client.Obj
 	}
 	owner := client.FieldOwner(resource.GetName())
 	switch o.GetKind() {
-	case "PersistentVolumeClaim", "ConfigMap": // release 0.9 leaves it alone from then on
+	case "PersistentVolumeClaim", "ConfigMap": // release 0.9 never updates it
 		return nil
 	case "Deployment":
 		owner = "llama-stack-operator"

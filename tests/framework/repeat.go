@@ -11,7 +11,8 @@ import (
 // workers is the number of calls of Parallel at a time.
 const workers = 8
 
-// Parallel calls do for each number below n, several at a time. The channel receives the first error after the last call.
+// Parallel calls do for each number below n, several at a time. The channel receives the first error after the last
+// call.
 func Parallel(n int, do func(int) error) <-chan error {
 	var calls errgroup.Group
 	calls.SetLimit(workers)

@@ -37,8 +37,8 @@ func (p permission) String() string {
 	return text
 }
 
-// allows reports whether the permission allows the request. An apply that creates needs patch and create, and a streaming list counts as
-// list and watch, because older API servers need both.
+// allows reports whether the permission allows the request. An apply that creates needs patch and create, and a
+// streaming list counts as list and watch, because older API servers need both.
 func (p permission) allows(r *Request) bool {
 	created := r.Verb == "patch" && r.Status == http.StatusCreated
 	listing := r.Verb == "watch" && strings.Contains(r.Path, "sendInitialEvents=true")
@@ -171,7 +171,8 @@ func (r *Roles) RequireUsed(listed map[string]string) error {
 	return errors.Join(errs...)
 }
 
-// Unused returns an error that names the permissions that no request used and that are not listed with a reason, and the wrongly listed ones.
+// Unused returns an error that names the permissions that no request used and that are not listed with a reason, and
+// the wrongly listed ones.
 func (r *Roles) Unused(listed map[string]string) error {
 	var errs []error
 	for name := range listed {

@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// Send sends a request and returns the status and the body of the answer. header has names and values in turn. Without a Content-Type among
-// them, the body is JSON.
+// Send sends a request and returns the status and the body of the answer. header has names and values in turn. Without
+// a Content-Type among them, the body is JSON.
 func Send(ctx context.Context, by *http.Client, method, url, body string, header ...string) (status int, answer []byte, err error) {
 	request, err := http.NewRequestWithContext(ctx, method, url, strings.NewReader(body))
 	if err != nil {

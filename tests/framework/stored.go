@@ -21,7 +21,8 @@ import (
 	"k8s.io/client-go/discovery"
 )
 
-// Stored reads an object from etcd, without the API server, which would convert it. The resource has the form "GROUP/PLURAL".
+// Stored reads an object from etcd, without the API server, which would convert it. The resource has the form
+// "GROUP/PLURAL".
 func (c *Cluster) Stored(ctx context.Context, resource, namespace, name string) (map[string]any, error) {
 	key := "/registry/" + resource + "/" + namespace + "/" + name
 	raw, err := c.askEtcd(ctx, "/v3/kv/range", map[string][]byte{"key": []byte(key)})
@@ -57,8 +58,8 @@ func (c *Cluster) Snapshot(ctx context.Context) (err error) {
 	return err
 }
 
-// Restore returns etcd to the Snapshot, without finalizers and controllers, except for the namespaces of Kubernetes itself. It waits until the API
-// server has the API groups of the Snapshot.
+// Restore returns etcd to the Snapshot, without finalizers and controllers, except for the namespaces of Kubernetes
+// itself. It waits until the API server has the API groups of the Snapshot.
 func (c *Cluster) Restore(ctx context.Context) error {
 	stored, err := c.keys(ctx, true)
 	if err != nil {
@@ -75,7 +76,7 @@ func (c *Cluster) Restore(ctx context.Context) error {
 			changes = append(changes, map[string]any{"request_put": map[string][]byte{"key": []byte(key), "value": before.Value}})
 		}
 	}
-	for some := range slices.Chunk(changes, 100) { // etcd takes 128 in one
+	for some := range slices.Chunk(changes, 100) { // etcd allows 128 operations
 		if _, err := c.askEtcd(ctx, "/v3/kv/txn", map[string]any{"success": some}); err != nil {
 			return err
 		}

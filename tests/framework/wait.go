@@ -16,12 +16,14 @@ const (
 	longestPollInterval = 2 * time.Second
 )
 
-// untilNext returns the pause after a check that took so long. Expensive checks, such as running a program, are repeated less often.
+// untilNext returns the pause after a check that took so long. Expensive checks, such as running a program, are
+// repeated less often.
 func untilNext(took time.Duration) time.Duration {
 	return min(max(pollInterval, 3*took), longestPollInterval)
 }
 
-// Eventually polls until check returns nil, and fails the test with the last error at the deadline or if the error is Terminal.
+// Eventually polls until check returns nil, and fails the test with the last error at the deadline or if the error is
+// Terminal.
 func Eventually(t testing.TB, within time.Duration, what string, check func() error) {
 	t.Helper()
 	if err := Poll(t.Context(), within, check); err != nil {

@@ -16,7 +16,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Check fails unless a difference, as Encode wrote it, leads from the base to the configuration.
+// Check returns an error unless the encoded difference leads from the base to the configuration.
 func Check(base, full, difference []byte) error {
 	before, after, err := decodeBoth(base, full)
 	if err != nil {
@@ -32,7 +32,8 @@ func Check(base, full, difference []byte) error {
 	return nil
 }
 
-// Apply makes a configuration of its base, decoded, and the difference, as Encode wrote it. What did not change is shared with the base.
+// Apply returns the configuration of a decoded base and an encoded difference. Unchanged values are shared with the
+// base.
 func Apply(base any, difference []byte) (any, error) {
 	a := application{changed: map[string]any{}, added: map[string]fields{}}
 	decoder := yaml.NewDecoder(bytes.NewReader(difference))
@@ -54,11 +55,11 @@ func Apply(base any, difference []byte) (any, error) {
 	return a.apply("", base)
 }
 
-// application is a difference whose parts can be found by path.
+// application is a difference with its parts by path.
 type application struct {
 	Difference
 	changed map[string]any
-	// added are the new fields and items by the path of their map or list, each under its own name.
+	// added are the new fields and items by the path of their map or list, each with its own name as path.
 	added map[string]fields
 }
 
@@ -131,7 +132,7 @@ var (
 	lastStep = regexp.MustCompile(`(?:(?:^|\.)(?:[\w-]+|"(?:[^"\\]|\\.)*")|\[[^\[\]"\\]*\]|\["(?:[^"\\]|\\.)*"\])$`)
 )
 
-// keyStep is the step of a path to a key of a map.
+// keyStep returns the path step to a key of a map.
 func keyStep(path, key string) string {
 	if !plainKey.MatchString(key) {
 		key = strconv.Quote(key)
@@ -142,7 +143,7 @@ func keyStep(path, key string) string {
 	return "." + key
 }
 
-// itemStep is the step of a path to an item of a list.
+// itemStep returns the path step to an item of a list.
 func itemStep(id string) string {
 	if strings.ContainsAny(id, `[]"\`) || strconv.Quote(id) != `"`+id+`"` {
 		id = strconv.Quote(id)
@@ -150,7 +151,7 @@ func itemStep(id string) string {
 	return "[" + id + "]"
 }
 
-// nameOf is the key or identity that a step names.
+// nameOf returns the key or identity of a step.
 func nameOf(step string) string {
 	name := strings.TrimPrefix(step, ".")
 	if strings.HasPrefix(name, "[") {

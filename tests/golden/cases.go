@@ -22,19 +22,19 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/release"
 )
 
-// Case is a case of internal/serverconfig/testdata on one release line, or on one release.
+// Case is a case of internal/serverconfig/testdata on a release line or a release.
 type Case struct {
 	Input serverconfig.Input
-	// Server is the release line or the release, as files name it.
+	// Server is the release line or the release, as in file names.
 	Server string
 	// Base is the text of the base configuration.
 	Base []byte
-	// OwnBase reports that the case has a base of its own, which is small; the others are laid over the release line's starter base.
+	// OwnBase reports whether the case has its own base instead of the release line's starter base.
 	OwnBase bool
 }
 
-// Expected names the file with the expected result: the whole configuration where the base is the case's own, else the
-// difference against the base. Release lines with the same difference share a file.
+// Expected returns the file with the expected result: the whole configuration if the case has its own base, or else the
+// difference. Release lines with the same difference share a file.
 func (c *Case) Expected(dir string) (string, error) {
 	if c.OwnBase {
 		return filepath.Join(dir, "want."+c.Server+".yaml"), nil
@@ -51,14 +51,14 @@ func (c *Case) Expected(dir string) (string, error) {
 	return ChangesFile(dir, c.Server), nil
 }
 
-// ChangesFile names the file of the difference that these release lines share: want.0.3+0.7.changes.yaml.
+// ChangesFile returns the file of a difference that release lines share: want.0.3+0.7.changes.yaml.
 func ChangesFile(dir string, lines ...string) string {
 	return filepath.Join(dir, "want."+strings.Join(lines, "+")+".changes.yaml")
 }
 
 var linesInName = regexp.MustCompile(`^want\.(\d+\.\d+(?:\.\d+)?(?:\+\d+\.\d+(?:\.\d+)?)*)\.`)
 
-// LinesOf are the release lines, and the releases, that the name of a file lists; none where it is for all of them.
+// LinesOf returns the release lines and releases in the name of a file, or nil if the file is for all of them.
 func LinesOf(file string) []string {
 	found := linesInName.FindStringSubmatch(filepath.Base(file))
 	if found == nil {
@@ -67,7 +67,7 @@ func LinesOf(file string) []string {
 	return strings.Split(found[1], "+")
 }
 
-// Read reads the case of a folder for a release line, or for a release.
+// Read reads the case of a folder for a release line or a release.
 func Read(dir, server string) (*Case, error) {
 	text, err := os.ReadFile(filepath.Join(dir, "cr.yaml"))
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Difference is what has to be done to a base so that it becomes a configuration. Its parts are applied in this order.
+// Difference changes a base into a configuration. Its parts are applied in this order.
 type Difference struct {
 	Removed []string          `yaml:"removed,omitempty"`
 	Changed fields            `yaml:"changed,omitempty"`
@@ -21,7 +21,7 @@ type Difference struct {
 	Order   map[string]idList `yaml:"order,omitempty"`
 }
 
-// fields are values by their path, in the order in which they were found.
+// fields are values by path, in the order of the comparison.
 type fields []field
 
 type field struct {
@@ -29,10 +29,9 @@ type field struct {
 	value any
 }
 
-// idList has the identities of the items of a list.
 type idList []string
 
-// Diff compares two YAML documents by meaning.
+// Diff compares the values of two YAML documents.
 func Diff(base, full []byte) (*Difference, error) {
 	before, after, err := decodeBoth(base, full)
 	if err != nil {
@@ -105,7 +104,7 @@ func (d *Difference) compareLists(path string, before, after []any, oldIDs, newI
 	}
 }
 
-// effective is the id of a provider that is on while a variable is set: vllm of ${env.VLLM_URL:+vllm}.
+// effective matches the id of a provider that depends on a variable: vllm in ${env.VLLM_URL:+vllm}.
 var effective = regexp.MustCompile(`^\$\{env\.\w+:\+([^{}]*)\}$`)
 
 // idKeys are the keys that name an item of a list, the most specific first.
@@ -113,8 +112,8 @@ var idKeys = []string{
 	"model_id", "shield_id", "toolgroup_id", "vector_store_id", "dataset_id", "connector_id", "scoring_fn_id", "benchmark_id", "provider_id",
 }
 
-// identities names each item of a list: by its id, a scalar by itself, anything else by its place. Equal names get a number. It
-// reports false where a name is still not unique.
+// identities returns the identity of each item: its id, a scalar itself, or else its position; equal ones get a number.
+// It returns false if they are still not unique.
 func identities(list []any) (idList, bool) {
 	ids := make(idList, 0, len(list))
 	seen := map[string]int{}
@@ -164,7 +163,7 @@ func (d *Difference) Encode(comment string) ([]byte, error) {
 	return b.Bytes(), encoder.Close()
 }
 
-// MarshalYAML keeps the order of the fields.
+// MarshalYAML writes a map in the order of the fields.
 func (f fields) MarshalYAML() (any, error) {
 	node := &yaml.Node{Kind: yaml.MappingNode}
 	for _, each := range f {
@@ -178,7 +177,7 @@ func (f fields) MarshalYAML() (any, error) {
 	return node, nil
 }
 
-// UnmarshalYAML keeps the order of the fields.
+// UnmarshalYAML reads a map in its order.
 func (f *fields) UnmarshalYAML(node *yaml.Node) error {
 	for i := 0; i+1 < len(node.Content); i += 2 {
 		each := field{path: node.Content[i].Value}

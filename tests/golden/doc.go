@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package golden holds what the golden tests share: the cases of internal/serverconfig/testdata, the difference between a configuration
-// and the base that it was made from, and the comparison of a text with a file.
+// Package golden has the cases of internal/serverconfig/testdata, and encodes a configuration as a difference against
+// its base. Apply of the difference to the base restores every value, type and list order; the order of map keys and
+// comments are not part of it.
 //
-// Contract: a difference loses nothing. Apply of the difference to the base gives the configuration again, with every value, every
-// type and the order of every list; the order of a map's keys and comments have no meaning and are not part of it. The same
-// configurations give the same bytes. A path names a key of a map by a dot and an item of a list by its identity in brackets:
-// providers.inference[vllm].config.base_url. It asks no server and validates nothing.
+// The same configurations give the same bytes. A path has a dot before a map key, and the identity of a list item in
+// brackets: providers.inference[vllm].config.base_url.
 package golden

@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Text fails the test unless a file has this text. With update it writes the file first.
+// Text fails the test unless the file has this text. With update, it writes the file first.
 func Text(t *testing.T, update bool, file, got string) { //nolint:revive // it is the flag of the test binary
 	t.Helper()
 	if update {

@@ -14,7 +14,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 )
 
-// openJSON are the values of the fields that hold any JSON, by path.
+// openJSON has the values of fields with any JSON, by path.
 var openJSON = map[string]string{
 	"spec.networking.expose":     `true`,
 	"spec.externalProviders":     `{"inference":[{"providerId":"x","image":"registry.example/x:1","package":{"packageName":"x","providerType":"remote::x"}}]}`,
@@ -33,13 +33,13 @@ var openJSON = map[string]string{
 	"spec.resources.shields":     `"code-scanner"`,
 }
 
-// texts are the values of the texts that "x" is not good enough for, by path.
+// texts has the values of strings that cannot be "x", by path.
 var texts = map[string]string{
 	"spec.auth.provider": "kubernetes", "spec.disabled": "eval", "spec.workload.storage.mountPath": "/x",
 	"spec.storage.kv.type": "redis", "spec.storage.kv.endpoint": "x:6379", "spec.storage.sql.type": "postgres",
 }
 
-// byType are the values of the fields of Kubernetes' types.
+// byType has the values of other fields, by Go type.
 var byType = values(
 	corev1.ResourceRequirements{
 		Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("3")}, Limits: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("4")},
@@ -68,7 +68,7 @@ func values(list ...any) map[reflect.Type]reflect.Value {
 	return found
 }
 
-// example returns a value that means something to a field.
+// example returns a valid value of a field, or false if there is none.
 func example(path string, typ reflect.Type) (reflect.Value, bool) {
 	if value, ok := byType[typ]; ok {
 		return value, true

@@ -11,8 +11,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 )
 
-// All finds every field of the spec by reflection, so that a new one cannot be forgotten: by path, a function that sets
-// this field alone. An empty struct is a leaf of its own ("spec.workload.storage{}").
+// All returns, by path, a function that sets this field of the spec alone. An empty struct is also a field
+// ("spec.workload.storage{}").
 func All(t testing.TB) map[string]func(*v1alpha2.LlamaStackDistributionSpec) {
 	t.Helper()
 	found := map[string]func(*v1alpha2.LlamaStackDistributionSpec){}

@@ -12,7 +12,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 )
 
-// surroundings are what fields need beside them, by the beginning of their paths; the longest counts.
+// surroundings set the other fields that a field needs, by path prefix; the longest prefix applies.
 var surroundings = map[string]func(*v1alpha2.LlamaStackDistributionSpec){
 	"spec.workload.autoscaling.minReplicas":                       withAutoscaling,
 	"spec.workload.autoscaling.targetCPUUtilizationPercentage":    withAutoscaling,
@@ -59,10 +59,10 @@ var surroundings = map[string]func(*v1alpha2.LlamaStackDistributionSpec){
 	},
 }
 
-// withSafety names a server of the newest release line with safety: it would keep that line when the field goes.
+// withSafety sets the newest release line with safety, so that it stays when the field is removed.
 func withSafety(s *v1alpha2.LlamaStackDistributionSpec) { s.Distribution.Version = new("0.7") }
 
-// withMetrics names a server of a release line that serves metrics.
+// withMetrics sets a release line that serves metrics.
 func withMetrics(s *v1alpha2.LlamaStackDistributionSpec) {
 	s.Distribution.Version = new(catalog.Newest())
 }
@@ -89,7 +89,7 @@ func nestedReference() *v1alpha2.SecretKeyRef {
 	return &v1alpha2.SecretKeyRef{SecretKeyRef: &v1alpha2.SecretKeySelector{Name: new("a"), Key: new("b")}}
 }
 
-// Surround sets what the field at the path needs beside it to mean something.
+// Surround returns a function that sets the other fields that the field at the path needs.
 func Surround(path string) func(*v1alpha2.LlamaStackDistributionSpec) {
 	path = strings.TrimSuffix(path, "{}")
 	var longest string

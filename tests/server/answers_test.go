@@ -20,7 +20,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
-// answerFaults asks a running server for what the resource asked for, and reports what is missing or too much.
+// answerFaults compares a running server with the resource and returns the differences. If the server requires
+// authentication, it checks only the status codes without a token.
 func answerFaults(t *testing.T, b *booting, s *server) []string {
 	t.Helper()
 	if isProtected(b.booted) {
@@ -36,14 +37,14 @@ func answerFaults(t *testing.T, b *booting, s *server) []string {
 	)
 }
 
-// isProtected reports whether a config lets nobody in without a token.
+// isProtected reports whether the server of the configuration requires authentication.
 func isProtected(booted map[string]any) bool {
 	server, _ := booted["server"].(map[string]any)
 	auth, _ := server["auth"].(map[string]any)
 	return auth["provider_config"] != nil
 }
 
-// protectionFaults asks without a token: only the paths of probes answer. The tests of authentication have tokens.
+// protectionFaults checks that only probes work without a token.
 func protectionFaults(t *testing.T, s *server) (faults []string) {
 	t.Helper()
 	for path, want := range map[string]int{"/v1/health": http.StatusOK, "/v1/models": http.StatusUnauthorized} {
@@ -55,7 +56,7 @@ func protectionFaults(t *testing.T, s *server) (faults []string) {
 	return faults
 }
 
-// providerFaults compares /v1/providers with what was asked for, and with what the booted file has.
+// providerFaults compares /v1/providers with the resource and with the booted configuration.
 func providerFaults(t *testing.T, b *booting, s *server) (faults []string) {
 	t.Helper()
 	var answer struct {
@@ -87,10 +88,10 @@ func providerFaults(t *testing.T, b *booting, s *server) (faults []string) {
 	return faults
 }
 
-// conditional is an id that is there only where a variable is set.
+// conditional matches a provider id that depends on an environment variable.
 var conditional = regexp.MustCompile(`^\$\{env\.([A-Za-z0-9_]+):\+([^}]*)\}$`)
 
-// providersOn are the providers of the booted file that are on: types by api/id.
+// providersOn returns the types of the enabled providers of the booted configuration, by API/ID.
 func (b *booting) providersOn() map[string]string {
 	on := map[string]string{}
 	providers, _ := b.booted["providers"].(map[string]any)
@@ -110,7 +111,7 @@ func (b *booting) providersOn() map[string]string {
 	return on
 }
 
-// listed are the ids that a list of the server has.
+// listed returns the ids in a list of the server, and the HTTP status.
 func (s *server) listed(t *testing.T, path string, fields ...string) (ids []string, status int) {
 	t.Helper()
 	var answer json.RawMessage
@@ -130,7 +131,8 @@ func (s *server) listed(t *testing.T, path string, fields ...string) (ids []stri
 	return ids, status
 }
 
-// missing reports what a list of the server lacks. The name of the field differs between releases.
+// missing reports the ids that a list of the server lacks. fields are the possible names of the id, which differ
+// between releases.
 func (s *server) missing(t *testing.T, path string, asked []string, fields ...string) (faults []string) {
 	t.Helper()
 	if len(asked) == 0 {
@@ -145,7 +147,7 @@ func (s *server) missing(t *testing.T, path string, asked []string, fields ...st
 	return faults
 }
 
-// toolFaults looks for what was asked for in the lists of tools, tool groups and connectors that the release has.
+// toolFaults looks for the resource's tools in the server's lists of tools, tool groups and connectors.
 func toolFaults(t *testing.T, b *booting, s *server) (faults []string) {
 	t.Helper()
 	if len(b.asked.tools) == 0 {
@@ -170,7 +172,7 @@ func toolFaults(t *testing.T, b *booting, s *server) (faults []string) {
 	there = slices.Compact(there)
 	for _, tool := range b.asked.tools {
 		if !listsGroups && !strings.HasPrefix(tool, "mcp::") {
-			continue // from 1.0 on no list shows tools; their providers are in /v1/providers
+			continue // from 1.0 on, no list has tools; their providers are in /v1/providers
 		}
 		found := slices.ContainsFunc(namesOfTool(tool), func(id string) bool { return slices.Contains(there, id) })
 		if !found {
@@ -180,7 +182,7 @@ func toolFaults(t *testing.T, b *booting, s *server) (faults []string) {
 	return faults
 }
 
-// listFaults asks as the operator does: it must find each resource of the spec under the name that it expects.
+// listFaults probes the server as the operator does, and checks that each registered resource has its expected name.
 func listFaults(t *testing.T, b *booting, s *server) (faults []string) {
 	t.Helper()
 	seen, err := serverprobe.New().Probe(t.Context(), serverprobe.Server{URL: s.url, Lists: b.lists})
@@ -192,7 +194,7 @@ func listFaults(t *testing.T, b *booting, s *server) (faults []string) {
 	}
 	seen.Lists[serverconfig.ListModels] = seen.Models
 	for name := range b.lists {
-		if why := seen.Lists[name].Error; why != "" && !strings.Contains(why, "responds with 404") { // its API may be off
+		if why := seen.Lists[name].Error; why != "" && !strings.Contains(why, "responds with 404") { // API disabled
 			faults = append(faults, why)
 		}
 	}
@@ -208,13 +210,12 @@ func listFaults(t *testing.T, b *booting, s *server) (faults []string) {
 	return faults
 }
 
-// connectorsUnlisted are the release lines whose server answers a request for its connectors with status 500, whatever its configuration. The
-// tests read its database instead.
+// connectorsUnlisted are the release lines whose server answers requests for connectors with status 500. The tests read
+// its database instead.
 var connectorsUnlisted = []string{"1.0", "1.1", "1.2"}
 
 var storedConnector = regexp.MustCompile(`"connector_id": ?"([^"]+)"`)
 
-// storedConnectors are the ids of the connectors that a server has written into its database.
 func storedConnectors(t *testing.T, b *booting) (ids []string) {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(b.env["SQLITE_STORE_DIR"], "*.db*"))
@@ -230,7 +231,7 @@ func storedConnectors(t *testing.T, b *booting) (ids []string) {
 	return ids
 }
 
-// namesOfTool are the names that a server may list a tool by. Search in files changed its name from 0.7 on.
+// namesOfTool returns the names under which a server may list a tool. From 0.7 on, file search has another name.
 func namesOfTool(tool string) []string {
 	name := strings.TrimPrefix(strings.TrimPrefix(tool, "builtin::"), "mcp::")
 	all := []string{tool, "builtin::" + name, "mcp::" + name, name}
@@ -240,7 +241,7 @@ func namesOfTool(tool string) []string {
 	return all
 }
 
-// chatFaults sends a chat to every provider with a backend of its own, through its first model.
+// chatFaults sends a chat to each inference provider with an HTTP endpoint, through its first model.
 func chatFaults(t *testing.T, b *booting, s *server) (faults []string) {
 	t.Helper()
 	for _, p := range b.asked.providers {

@@ -18,8 +18,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
-// authCases are all types of authentication of a line, each with every field that its row has; where the server wants one of several fields, with each of
-// these by itself.
+// authCases returns a case for each authentication type of a release line, with all fields of its catalog row. If the
+// server accepts only one of several fields, each of them has its own case.
 func authCases(t *testing.T, line *catalog.Line) (cases []matrixCase) {
 	t.Helper()
 	for i := range line.Auth {
@@ -35,7 +35,7 @@ func authCases(t *testing.T, line *catalog.Line) (cases []matrixCase) {
 	return cases
 }
 
-// authCase lets the engine make the config over the starter base. The choice is the one field of row.OneOf that is set.
+// authCase generates the config over the starter base. choice is the only field of row.OneOf that is set.
 func authCase(t *testing.T, line *catalog.Line, row *catalog.AuthType, choice string) matrixCase {
 	t.Helper()
 	name := row.Type
@@ -67,12 +67,12 @@ func authCase(t *testing.T, line *catalog.Line, row *catalog.AuthType, choice st
 	return c
 }
 
-// authFields are values of fields: what a resource says in settings and secretRefs, and what the server must have loaded.
+// authFields are the settings and secretRefs of a resource, and the values that the server must load.
 type authFields struct {
 	settings, secretRefs, want map[string]any
 }
 
-// authValues gives every field a value. The prefix is the path to the fields, with a dot at the end.
+// authValues returns a value for every field. prefix is the path to the fields, with a dot at the end.
 func authValues(t *testing.T, line *catalog.Line, row *catalog.AuthType, prefix string, fields map[string]catalog.Field) authFields {
 	t.Helper()
 	of := authFields{settings: map[string]any{}, secretRefs: map[string]any{}, want: map[string]any{}}
@@ -97,7 +97,7 @@ func authValues(t *testing.T, line *catalog.Line, row *catalog.AuthType, prefix 
 	return of
 }
 
-// authValue is a value that differs from the server's own, where the release lines take another one.
+// authValue returns a value that differs from the server's default, if the release lines accept another one.
 func authValue(t *testing.T, row *catalog.AuthType, name string, field catalog.Field) any {
 	t.Helper()
 	switch {

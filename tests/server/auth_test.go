@@ -31,7 +31,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
-// authAudience is what tokens of the tests are for.
+// authAudience is the audience of the tests' tokens.
 const authAudience = "my-stack"
 
 // authServer is a real server with spec.auth.
@@ -40,13 +40,13 @@ type authServer struct {
 	log func() string
 }
 
-// bootAuth boots a release with a spec.auth over the small base of the tests. The values are those of the Secrets.
+// bootAuth boots a release with a spec.auth over testdata/files-base.yaml. values are the values of its Secrets.
 func bootAuth(t *testing.T, r release, auth string, values ...string) *authServer {
 	t.Helper()
 	return bootAuthWith(t, r, nil, auth, values...)
 }
 
-// bootAuthWith does so with more variables in the environment.
+// bootAuthWith is bootAuth with additional environment variables.
 func bootAuthWith(t *testing.T, r release, more []string, auth string, values ...string) *authServer {
 	t.Helper()
 	dir := t.TempDir()
@@ -56,7 +56,8 @@ func bootAuthWith(t *testing.T, r release, more []string, auth string, values ..
 	return s
 }
 
-// generateAuth writes the configuration of a spec.auth over a base, for a server on loopback that keeps its files in a folder, and returns its environment.
+// generateAuth writes the configuration of a spec.auth over a base, for a server on loopback that keeps its files in
+// dir. It returns the file and the server's environment.
 func generateAuth(t *testing.T, r release, text, dir, auth string, values ...string) (file string, env []string) {
 	t.Helper()
 	line := lineOf(t, r)
@@ -85,7 +86,6 @@ func generateAuth(t *testing.T, r release, text, dir, auth string, values ...str
 	return onLoopback(t, generated, dir), env
 }
 
-// withWorkers writes the operator's copy of a configuration with a number of workers.
 func withWorkers(t *testing.T, file string, workers int32) string {
 	t.Helper()
 	line := lineOf(t, imageRelease(t))
@@ -96,12 +96,10 @@ func withWorkers(t *testing.T, file string, workers int32) string {
 	return name
 }
 
-// header is a header of a request.
 type header struct{ name, value string }
 
 func bearer(token string) header { return header{"Authorization", "Bearer " + token} }
 
-// get returns the status of a request.
 func (s *authServer) get(t *testing.T, path string, headers ...header) int {
 	t.Helper()
 	status, _ := s.do(t, http.MethodGet, path, "", headers...)
@@ -119,7 +117,7 @@ func (s *authServer) do(t *testing.T, method, path, body string, headers ...head
 	return status, answer
 }
 
-// wantStatus checks the answers to requests for the list of providers.
+// wantStatus checks the status of /v1/providers.
 func (s *authServer) wantStatus(t *testing.T, want int, who string, headers ...header) {
 	t.Helper()
 	if got := s.get(t, "/v1/providers", headers...); got != want {
@@ -127,7 +125,7 @@ func (s *authServer) wantStatus(t *testing.T, want int, who string, headers ...h
 	}
 }
 
-// wantProbes checks what the kubelet and the operator ask, without credentials.
+// wantProbes checks that the kubelet and the operator can probe the server without credentials.
 func (s *authServer) wantProbes(t *testing.T, r release) {
 	t.Helper()
 	for _, path := range []string{"/v1/health", "/v1/version"} {
@@ -141,7 +139,7 @@ func (s *authServer) wantProbes(t *testing.T, r release) {
 	}
 }
 
-// oldestAndNewest are the releases of the first and of the last release line that has something.
+// oldestAndNewest returns the newest releases of the first and the last release line with a feature.
 func oldestAndNewest(t *testing.T, has func(*catalog.Line) bool) []release {
 	t.Helper()
 	var with []release
@@ -160,7 +158,7 @@ func withType(name string) func(*catalog.Line) bool {
 	return func(line *catalog.Line) bool { _, ok := line.AuthType(name); return ok }
 }
 
-// forOldestAndNewest runs a test with these releases, at the same time.
+// forOldestAndNewest runs a test with both releases in parallel.
 func forOldestAndNewest(t *testing.T, has func(*catalog.Line) bool, test func(*testing.T, release)) {
 	t.Helper()
 	for _, r := range oldestAndNewest(t, has) {
@@ -174,8 +172,8 @@ func forOldestAndNewest(t *testing.T, has func(*catalog.Line) bool, test func(*t
 // hasTenants reports whether a release line separates tenants.
 func hasTenants(line *catalog.Line) bool { return line.ServerFields()["tenancy"].Object != "" }
 
-// tenantsBy is what separates tenants, where the release line can: a setting of the type of authentication, which reports where in a request the tenant
-// stands, and the section of spec.auth.
+// tenantsBy returns the setting that names the tenant, and the tenancy section of spec.auth. Both are empty if the
+// release line has no tenants.
 func tenantsBy(line *catalog.Line, setting string) (inSettings, section string) {
 	if !hasTenants(line) {
 		return "", ""
@@ -183,10 +181,10 @@ func tenantsBy(line *catalog.Line, setting string) (inSettings, section string) 
 	return ", " + setting, "\n  tenancy: {mode: multi}"
 }
 
-// The server finds the keys at the address that the issuer's discovery document has, as docs/auth.md describes. Only settings.tls_cafile makes the server
-// trust the issuer's certificate.
+// The keys are at the address in the issuer's discovery document, as docs/auth.md describes. The server trusts the
+// issuer's certificate only through settings.tls_cafile.
 //
-// Proves: R83, R29 (tokens of an issuer with real keys; a new key needs no restart; there is no leeway for clocks; probes need no token).
+// Proves: R83, R29 (real keys; a new key needs no restart; no leeway for clocks; probes need no token).
 func TestServerTakesTokensOfAnIssuer(t *testing.T) {
 	t.Parallel()
 	forOldestAndNewest(t, withType("oauth2"), func(t *testing.T, r release) {
@@ -206,7 +204,7 @@ func TestServerTakesTokensOfAnIssuer(t *testing.T) {
 		s.wantStatus(t, http.StatusOK, "a good token", bearer(from.token(t, nil)))
 		former := from.token(t, nil)
 		from.add(t, "second", ecKey(t))
-		// The client library asks for the keys again 30 s after the last time at the earliest.
+		// The client library refreshes its keys at most every 30 s.
 		framework.Eventually(t, 2*time.Minute, "a token of the new key is good", func() error {
 			if status := s.get(t, "/v1/providers", bearer(from.token(t, nil))); status != http.StatusOK {
 				return fmt.Errorf("status %d", status)
@@ -220,7 +218,8 @@ func TestServerTakesTokensOfAnIssuer(t *testing.T) {
 	})
 }
 
-// routePolicyOf is a route policy that would close the path of the probes; none where the release line has none.
+// routePolicyOf returns a route policy that does not permit the probes' paths, or an empty list if the release line has
+// no route policies.
 func routePolicyOf(line *catalog.Line) string {
 	if _, ok := line.AuthFields()["route_policy"]; !ok {
 		return "[]"
@@ -228,9 +227,9 @@ func routePolicyOf(line *catalog.Line) string {
 	return `[{permit: {paths: ["/v1/providers", "/v1/files*"]}}]`
 }
 
-// The endpoint's certificate is of a CA that the server trusts by the bundle of spec.networking.tls.
+// The server trusts the endpoint's CA through the bundle of spec.networking.tls.
 //
-// Proves: R83, R7, R66 (the client secret reaches the issuer, and not the log).
+// Proves: R83, R7, R66 (the client secret reaches the endpoint, but not the log).
 func TestServerAsksTheIntrospectionEndpoint(t *testing.T) {
 	t.Parallel()
 	const secret = "canary-client-secret"
@@ -251,7 +250,7 @@ func TestServerAsksTheIntrospectionEndpoint(t *testing.T) {
 		s.wantProbes(t, r)
 		s.wantStatus(t, http.StatusUnauthorized, "nobody")
 		s.wantStatus(t, http.StatusUnauthorized, "an inactive token", bearer("bad"))
-		// The list of providers is broken on release line 0.3, which hides the value of send_secret_in_body and then reads it as a boolean.
+		// /v1/providers fails on release line 0.3, which redacts send_secret_in_body and then reads it as a boolean.
 		if status := s.get(t, "/v1/files", bearer("good")); status != http.StatusOK {
 			t.Errorf("an active token: status %d\n%s", status, tail(s.log()))
 		}
@@ -284,7 +283,7 @@ func TestServerAsksGitHub(t *testing.T) {
 	})
 }
 
-// customEndpoint accepts tokens "<user>@<tenant>".
+// customEndpoint starts an authentication endpoint that accepts tokens "<user>@<tenant>".
 func customEndpoint(t *testing.T) string {
 	t.Helper()
 	endpoint := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -327,7 +326,7 @@ func TestServerAsksACustomEndpoint(t *testing.T) {
 	})
 }
 
-// Proves: R83, R8 (each key works, also one of digits alone with a letter; no key gets into the log).
+// Proves: R83, R8 (each key works, and the log has none).
 func TestServerTakesAPIKeys(t *testing.T) {
 	t.Parallel()
 	keys := []string{"canary-key-a", "canary-key-b"}
@@ -347,11 +346,11 @@ func TestServerTakesAPIKeys(t *testing.T) {
 	})
 }
 
-// proxyAddress is the address that the proxy of the tests calls servers from.
+// proxyAddress is the source address of the tests' proxy.
 const proxyAddress = "127.0.0.2"
 
-// newProxy is a reverse proxy that knows users by their passwords, "<password>@<tenant>". It reports to the server who a caller is, whatever the caller
-// pretends, and passes on who calls, as proxies do.
+// newProxy starts a reverse proxy that authenticates users by their passwords, "<password>@<tenant>". It sets the
+// identity headers itself, whatever the caller sends, and adds X-Forwarded headers.
 func newProxy(t *testing.T, server, password string) string {
 	t.Helper()
 	to, err := url.Parse(server)
@@ -376,12 +375,11 @@ func newProxy(t *testing.T, server, password string) string {
 	return proxy.URL
 }
 
-// basic is the header of a user with a password.
 func basic(user, password string) header {
 	return header{"Authorization", "Basic " + base64.StdEncoding.EncodeToString([]byte(user+":"+password))}
 }
 
-// Proves: R83 (the server believes the headers of the networks that it is told to trust, and of no other).
+// Proves: R83 (the server trusts identity headers only from the configured networks).
 func TestServerBelievesItsProxy(t *testing.T) {
 	t.Parallel()
 	forOldestAndNewest(t, withType("upstream-header"), func(t *testing.T, r release) {
@@ -409,7 +407,6 @@ func TestServerBelievesItsProxy(t *testing.T) {
 	})
 }
 
-// upload stores a file and returns its id.
 func (s *authServer) upload(t *testing.T, headers ...header) string {
 	t.Helper()
 	var body bytes.Buffer
@@ -429,7 +426,7 @@ func (s *authServer) upload(t *testing.T, headers ...header) string {
 	return file.ID
 }
 
-// Proves: R83 (rules decide about what a user may do with a file, and about which paths a user may call).
+// Proves: R83 (access policies for files, and route policies for paths).
 func TestServerObeysPolicies(t *testing.T) {
 	t.Parallel()
 	endpoint := customEndpoint(t)

@@ -17,24 +17,23 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
-// backends stand for every host that a resource names as the endpoint of an inference provider: one double for each.
+// backends are the doubles of a resource's inference endpoints, one for each host.
 type backends struct {
-	// hosts are the names and the address of loopback at which the doubles listen, on the ports that the resource names.
+	// hosts maps each host name to the loopback address of the doubles, which listen on the ports of the endpoints.
 	hosts   map[string]string
 	doubles map[string]*modelserverdouble.Double
 	open    map[string]bool
 }
 
-// lastAddress makes an address of 127.0.0.0/8 for each story: the same port can be open several times.
+// lastAddress numbers the loopback addresses of the stories, so that several can use the same port.
 var lastAddress atomic.Uint32
 
-// keyPrefix is what all values of keys in Secrets begin with. By itself it is the key of backends that take any.
+// keyPrefix begins all key values in Secrets. By itself, it is the key of backends that accept any key.
 const keyPrefix = "canary-of-"
 
-// keyOf is the value of a key in a Secret, a canary.
+// keyOf returns the value of a key in a Secret, a canary.
 func keyOf(secretAndKey string) string { return canaries.Add(keyPrefix + secretAndKey) }
 
-// startBackends starts the doubles for what a resource asks for.
 func startBackends(t *testing.T, a requested) *backends {
 	t.Helper()
 	next := lastAddress.Add(1) + uint32(os.Getpid())%200<<16
@@ -71,7 +70,7 @@ func startBackends(t *testing.T, a requested) *backends {
 	return b
 }
 
-// listen serves the doubles at one address and port. A server with TLS has no double: its hosts resolve, and nobody answers.
+// listen serves the doubles at an address. HTTPS endpoints have no double.
 func (b *backends) listen(t *testing.T, address string) {
 	t.Helper()
 	listener, err := net.Listen("tcp", address)
@@ -79,14 +78,14 @@ func (b *backends) listen(t *testing.T, address string) {
 	server := httptest.NewUnstartedServer(http.HandlerFunc(b.serve))
 	_ = server.Listener.Close()
 	server.Listener = listener
-	// A server lists the models of its model server while it starts, in an event loop that then ends. Of some release lines (1.0 to 1.2 at
-	// least) it takes a connection from that time for the first chat, and fails or waits forever, whatever its configuration says.
+	// A server lists models during startup, in an event loop that then ends. Some release lines (1.0 to 1.2 at least) use
+	// a connection of that loop for the first chat, which then fails or hangs.
 	server.Config.SetKeepAlivesEnabled(false)
 	server.Start()
 	t.Cleanup(server.Close)
 }
 
-// serve hands a request on to the double of the host that it was sent to. A backend without a key takes any.
+// serve forwards a request to the double of its host. A backend without a key accepts any key.
 func (b *backends) serve(w http.ResponseWriter, r *http.Request) {
 	double := b.doubles[r.Host]
 	if double == nil {
@@ -99,7 +98,7 @@ func (b *backends) serve(w http.ResponseWriter, r *http.Request) {
 	double.ServeHTTP(w, r)
 }
 
-// arrived reports whether a chat completion for the model came in at the host with the right key.
+// arrived reports whether the host received a chat completion for the model with the right key.
 func (b *backends) arrived(host, model string) bool {
 	double := b.doubles[host]
 	if double == nil {

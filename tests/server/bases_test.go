@@ -22,7 +22,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
-// variant is a row of testdata/bases.yaml, whose header explains it.
+// variant is an entry of testdata/bases.yaml, whose header explains the fields.
 type variant struct {
 	Name      string            `json:"name"`
 	Env       map[string]string `json:"env"`
@@ -33,15 +33,16 @@ type variant struct {
 	Completed []string          `json:"completed"`
 }
 
-// baseVerdict is the operator's verdict on a base: the file of the base, and that of the configuration made from it if the operator accepts it.
+// baseVerdict is the operator's verdict on a base. made is the file of the generated configuration, empty if the
+// operator refuses the base.
 type baseVerdict struct {
 	name, base, made string
 	refused          string // the operator's message; empty if it accepts the base
 	completed        bool   // the operator completes a base that the loader refuses
 }
 
-// The operator accepts a base where the loader of its release does, and refuses it where the loader refuses it: every packaged configuration of every release,
-// and variants of starter. What the operator makes of an accepted base is accepted by the loader as well.
+// The bases are all packaged configurations of the newest release of each release line, and variants of starter. The
+// loader also accepts the configuration that the operator generates from an accepted base.
 //
 // Proves: R68, R47, R81, R28, L-14.
 func TestOperatorAcceptsWhatTheLoaderAccepts(t *testing.T) {
@@ -73,10 +74,10 @@ func TestOperatorAcceptsWhatTheLoaderAccepts(t *testing.T) {
 	})
 }
 
-// packagedEnv sets the variables that packaged configurations need and give no default.
+// packagedEnv sets the variables without a default in packaged configurations.
 var packagedEnv = map[string]string{"INFERENCE_MODEL": "dummy", "SAFETY_MODEL": "dummy", "OCI_COMPARTMENT_OCID": "dummy", "OCI_REGION": "dummy"}
 
-// packagedBases are the configurations that a release ships, by the name of their distribution, and of the file where there are several.
+// packagedBases returns the configurations that a release ships, by the names of the distribution and of further files.
 func packagedBases(t *testing.T, r release) map[string][]byte {
 	t.Helper()
 	venv := filepath.Dir(filepath.Dir(serverPython(t, r)))
@@ -100,7 +101,6 @@ func packagedBases(t *testing.T, r release) map[string][]byte {
 	return bases
 }
 
-// of is the variant of a base.
 func (v *variant) of(t *testing.T, base []byte) []byte {
 	t.Helper()
 	var tree map[string]any
@@ -139,7 +139,7 @@ func merge(tree, patch map[string]any) {
 	}
 }
 
-// validateBase registers a base, and generates the configuration of a resource that changes nothing of it.
+// validateBase registers a base and generates the configuration of a resource that changes nothing.
 func validateBase(t *testing.T, r release, dir, name string, base []byte, env map[string]string) baseVerdict {
 	t.Helper()
 	folder := filepath.Join(dir, strings.ReplaceAll(name, " ", "-"))
@@ -179,7 +179,6 @@ func validateBase(t *testing.T, r release, dir, name string, base []byte, env ma
 	return j
 }
 
-// compareVerdicts compares what the operator said with the verdicts of the loader, in one process.
 func compareVerdicts(t *testing.T, r release, all []baseVerdict) {
 	t.Helper()
 	var files []string

@@ -1,25 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Starts real servers, and scripts that use the server's code, quickly: imports the server once and forks a process for each.
+"""Imports the server once, and forks a process for each server or script.
 
     "$(./venv.sh 0.7)" boot.py CONFIG
 
-It imports the server's command line, and the providers that CONFIG, a base, names. Then it reads commands from standard input and
-tells on standard output what happened, one JSON object a line each:
+It imports the server's command line and the providers of CONFIG, a base. Then it reads commands from standard input and
+writes events to standard output, one JSON object per line:
 
     {"start": NAME, "config": FILE, "dir": FOLDER, "env": {...}, "hosts": {"vllm": ADDRESS}}   a server with exactly this environment
     {"script": FILE, "name": NAME, "args": [...], "dir": FOLDER}                               a script of this folder
-    {"stop": NAME}                                                                             SIGTERM, and SIGKILL when that does not help
+    {"stop": NAME}                                                                             SIGTERM, then SIGKILL
     {"ready": true}    {"ended": NAME, "status": N, "cpu": SECONDS}
 
-A server does what the command line does with `stack run CONFIG`; its output goes to the file `log` in its folder. Names of
-hosts resolve as `hosts` says, to addresses of loopback; no other name resolves, so nothing leaves the machine. What cannot be had
-without a download is stood in for: the tokenizer cl100k_base knows single bytes only. Releases with processes for jobs, each of which
-imports the server anew, start one of them instead of two; no configuration says how many.
+A server runs `stack run CONFIG` and writes to the file `log` in its folder. Only the names in `hosts` resolve, to
+loopback addresses, so that no request leaves the machine. A placeholder replaces the tokenizer cl100k_base, which needs
+a download. Releases with job processes start one instead of two, because each imports the server again.
 
-A script does what it does when Python is started with it: with the files stdin, stdout and stderr in its folder, and in the
-environment and the working directory of this program.
-
-The end of standard input stops all of them.
+A script runs with the files stdin, stdout and stderr of its folder, in the environment and working directory of this
+program. The end of standard input stops all processes.
 """
 
 import contextlib
@@ -46,18 +43,18 @@ import server_package
 import yaml
 from server_package import ServerPackage
 
-# What a server gets to end after SIGTERM.
+# Time to end after SIGTERM.
 STOP_SECONDS = 10
 PAUSE_SECONDS = 0.05
-# What other packages import only when a server starts.
+# Modules that other packages import only when a server starts.
 LATE_MODULES = ("uvicorn.lifespan.on", "uvicorn.loops.auto", "uvicorn.protocols.http.auto", "uvicorn.protocols.websockets.auto", "pydantic.v1")
-# prctl(2): orphans of a process become its own children.
+# prctl(2): orphaned descendants become children of this process.
 PR_SET_CHILD_SUBREAPER = 36
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
 
 def preload(server: ServerPackage, base: Path) -> None:
-    """Imports what nearly every server will need. What cannot be imported here the server that wants it reports by itself."""
+    """Imports the modules that most servers need. A server reports import errors itself."""
     server.command_line()
     for module in (*server.core_modules(), *LATE_MODULES):
         with contextlib.suppress(Exception):
@@ -73,7 +70,7 @@ def preload(server: ServerPackage, base: Path) -> None:
 
 
 def submodules(package: str) -> Iterator[str]:
-    """The package and what lies directly in it."""
+    """Returns the package and its direct submodules."""
     yield package
     with contextlib.suppress(ImportError):
         for module in pkgutil.iter_modules(getattr(importlib.import_module(package), "__path__", [])):
@@ -81,7 +78,7 @@ def submodules(package: str) -> Iterator[str]:
 
 
 def stand_in_tokenizer() -> None:
-    """Makes tiktoken find an encoding of this name, whose file it would download."""
+    """Registers a placeholder for the encoding that tiktoken would download."""
     tiktoken = importlib.import_module("tiktoken")
     name = "cl100k_base"
     tiktoken.registry.ENCODINGS[name] = tiktoken.Encoding(
@@ -96,7 +93,7 @@ def one_job_worker(server: ServerPackage) -> None:
 
 
 def resolve_only(hosts: dict[str, str]) -> None:
-    """From now on these names resolve to these addresses, loopback to itself, and nothing else resolves."""
+    """Limits name resolution to these hosts and loopback."""
     resolve = socket.getaddrinfo
 
     def getaddrinfo(host: Any, port: Any, *args: Any, **kwargs: Any) -> Any:
@@ -111,13 +108,13 @@ def resolve_only(hosts: dict[str, str]) -> None:
 
 
 def become(what: Callable[[], Any], standard_input: Path | str, output: Path, errors: Path) -> None:
-    """Makes the process that the caller has just forked what it is for, with files as its standard streams. Never returns."""
+    """Runs a function in a forked process, with files as standard streams. Never returns."""
     status = 1
     try:
         if sys.platform == "linux":
             pr_set_pdeathsig = 1
             ctypes.CDLL(None).prctl(pr_set_pdeathsig, signal.SIGKILL)
-        # What appends may share a file.
+        # With O_APPEND, stdout and stderr can share a file.
         written = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND
         for target, file, flags in ((0, standard_input, os.O_RDONLY), (1, output, written), (2, errors, written)):
             source = os.open(file, flags, 0o600)
@@ -137,7 +134,7 @@ def become(what: Callable[[], Any], standard_input: Path | str, output: Path, er
 
 
 def serve(server: ServerPackage, command: dict[str, Any]) -> None:
-    """Becomes the server."""
+    """Turns the process into a server."""
 
     def run() -> None:
         os.chdir(command["dir"])
@@ -152,7 +149,7 @@ def serve(server: ServerPackage, command: dict[str, Any]) -> None:
 
 
 def run_script(command: dict[str, Any]) -> None:
-    """Becomes a script."""
+    """Turns the process into a script."""
 
     def run() -> None:
         sys.argv = [command["script"], *command["args"]]
@@ -163,7 +160,7 @@ def run_script(command: dict[str, Any]) -> None:
 
 
 def end_rest(group: int) -> None:
-    """Ends what a server that has ended leaves of its own processes, and waits for that: nobody writes into its folder any more."""
+    """Kills the remaining processes of an ended server and waits for them, so that none writes into its folder."""
     with contextlib.suppress(ProcessLookupError):
         os.killpg(group, signal.SIGKILL)
     with contextlib.suppress(ChildProcessError):
@@ -172,7 +169,7 @@ def end_rest(group: int) -> None:
 
 
 class Nursery:
-    """The running servers and scripts, and their keeper's loop."""
+    """Runs the servers and scripts."""
 
     def __init__(self, server: ServerPackage, commands: BinaryIO, events: int) -> None:
         self.server = server
@@ -181,7 +178,7 @@ class Nursery:
         self.running: dict[int, str] = {}
         """Names by process id."""
         self.killed_at: dict[int, float] = {}
-        """When patience ends, by process id."""
+        """Time of the next SIGKILL, by process id."""
 
     def tell(self, **event: Any) -> None:
         os.write(self.events, json.dumps(event).encode() + b"\n")
@@ -204,12 +201,12 @@ class Nursery:
             self.reap()
 
     def fork(self, name: str, child: Callable[[], None]) -> None:
-        """Starts a process that becomes something, and never returns from that."""
+        """Forks a process that runs child, which never returns."""
         pid = os.fork()
         if pid == 0:
             os.setpgid(0, 0)
             child()
-        with contextlib.suppress(OSError):  # whichever of the two comes first
+        with contextlib.suppress(OSError):  # parent and child both set it
             os.setpgid(pid, pid)
         self.running[pid] = name
 
@@ -243,11 +240,11 @@ class Nursery:
 
 
 def main() -> int:
-    # Events have a descriptor of their own: whatever a module prints while it is imported must not mix with them.
+    # Output of imported modules must not mix with the events.
     events = os.dup(1)
     os.set_inheritable(events, False)
     os.dup2(2, 1)
-    # The log that a server writes by itself; its own environment may change it.
+    # The default log level of servers.
     os.environ |= {"LLAMA_STACK_LOGGING": "all=info", "OGX_LOGGING": "all=info"}
     server = server_package.load()
     with warnings.catch_warnings():

@@ -24,13 +24,12 @@ import (
 const (
 	// bootTimeout bounds the server's start, on a slow and busy machine.
 	bootTimeout = 3 * time.Minute
-	// stopTimeout is what the server gets to end after SIGTERM.
+	// stopTimeout bounds the server's shutdown after SIGTERM.
 	stopTimeout = time.Minute
 	pollPause   = 200 * time.Millisecond
 )
 
-// The configuration is the copy that the operator makes of a userConfig of v1alpha1 with workers: what it reads as means the same, and the server starts as
-// many processes.
+// The configuration is the operator's copy of a v1alpha1 userConfig with workers.
 //
 // Proves: L-09, US-1.2, R15, R22.
 func TestLightBaseBootsAndReachesTheModelServer(t *testing.T) {
@@ -72,15 +71,15 @@ func TestLightBaseBootsAndReachesTheModelServer(t *testing.T) {
 	}
 }
 
-// boot starts the real server on loopback with a config and waits until it is healthy. It returns the server's address and
-// a function that returns its log so far. The server ends with the test.
+// boot starts the image's release on loopback until the test ends, and waits until it is healthy. It returns the
+// server's address and a function that returns its log so far.
 func boot(t *testing.T, config string, env ...string) (url string, log func() string) {
 	t.Helper()
 	dir := t.TempDir()
 	return bootAt(t, "http://127.0.0.1", client, imageRelease(t), onLoopback(t, config, dir), append(env, "PATH="+os.Getenv("PATH"), "HOME="+dir)...)
 }
 
-// bootRelease boots a release with a config that listens on loopback, and with exactly this environment.
+// bootRelease boots a release with a config that listens on loopback, in exactly this environment.
 func bootRelease(t *testing.T, r release, config string, env ...string) (url string, log func() string) {
 	t.Helper()
 	dir, port := t.TempDir(), framework.FreePort(t, framework.Loopback)
@@ -94,7 +93,8 @@ func bootRelease(t *testing.T, r release, config string, env ...string) (url str
 	return s.url, s.log
 }
 
-// bootAt does so with a process that the command line starts, and that the client calls by scheme and host.
+// bootAt starts a release by its command line, as an image does. The client reaches it at host, which includes the
+// scheme.
 func bootAt(t *testing.T, host string, by *http.Client, r release, config string, env ...string) (url string, log func() string) {
 	t.Helper()
 	dir, port := t.TempDir(), framework.FreePort(t, framework.Loopback)
@@ -118,14 +118,14 @@ func bootAt(t *testing.T, host string, by *http.Client, r release, config string
 	server.Env = append(env, "TMPDIR="+dir, fmt.Sprintf("%s=%d", line.PortEnv, port))
 	server.Cancel = func() error { return server.Process.Signal(syscall.SIGTERM) }
 	server.WaitDelay = stopTimeout
-	server.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // its workers end with it
+	server.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // a group, so that its workers end with it
 	framework.NoError(t, server.Start())
 	ended := make(chan struct{})
 	go func() { _ = server.Wait(); close(ended) }()
 	t.Cleanup(func() {
 		cancel()
 		<-ended
-		_ = syscall.Kill(-server.Process.Pid, syscall.SIGKILL) // what is left of the group
+		_ = syscall.Kill(-server.Process.Pid, syscall.SIGKILL) // the remaining processes of the group
 	})
 
 	url = fmt.Sprintf("%s:%d", host, port)
@@ -142,7 +142,7 @@ func bootAt(t *testing.T, host string, by *http.Client, r release, config string
 	return url, log
 }
 
-// onLoopback writes a copy of a config that listens on loopback only; every other test of the file is of its very bytes.
+// onLoopback writes a copy of a config that listens on loopback only.
 func onLoopback(t *testing.T, config, dir string) string {
 	t.Helper()
 	content := framework.ReadFile(t, config)
@@ -156,7 +156,7 @@ func onLoopback(t *testing.T, config, dir string) string {
 	return file
 }
 
-// client opens a connection for each request: one that is kept may be closed by the server just when the next request takes it.
+// client opens a connection for each request, because the server may close an idle one at any time.
 var client = &http.Client{Timeout: 3 * time.Minute, Transport: &http.Transport{DisableKeepAlives: true}}
 
 func healthy(url string) bool { return healthyBy(client, url) }

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Calls servers with TLS by the client libraries that providers use: NAME=HOST:PORT ...
+"""Calls TLS servers with the client libraries of providers: NAME=HOST:PORT ...
 
-It prints, as one JSON object, what each library that is installed makes of each server's certificate: trusted, refused, or what else went
-wrong.
+It prints a JSON object with the result of each installed library for each server: trusted, refused, or another error.
 """
 
 import asyncio
@@ -67,7 +66,7 @@ def outcome(call, address):
             causes.append(last)
             last = last.__cause__ or last.__context__
         text = " | ".join(map(repr, causes))
-        # gRPC goes on trying, and says why nowhere but in its log.
+        # gRPC retries until the timeout, and reports the reason only in its log.
         return "refused" if "CERTIFICATE_VERIFY_FAILED" in text or "FutureTimeoutError" in text else text
 
 

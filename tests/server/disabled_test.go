@@ -17,11 +17,10 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
-// linesOfPairs are the release lines on which APIs are disabled in pairs too.
+// linesOfPairs are the release lines on which APIs are also disabled in pairs.
 var linesOfPairs = []string{pinnedOf07.Line, catalog.Newest()}
 
-// Each API of each release line is disabled over the starter base, by itself and on some release lines together with each other one: what remains is
-// loaded by the real server, and nothing in it names what is gone.
+// The server loads the starter base without each API, and on some release lines without each pair of APIs.
 //
 // Proves: FR-009, FR-043, R12, R13, R25, R38.
 func TestDisabledAPIs(t *testing.T) {

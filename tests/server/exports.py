@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Prints, as JSON, the requests by which the server exports metrics and traces in an environment: {signal: {path, headers}}.
+"""Prints the requests that export metrics and traces in an environment, as JSON: {signal: {path, headers}}.
 
     "$(./venv.sh 1.5)" exports.py [--certificate FILE --key FILE] [K=V]...
 
-The requests go to a collector of its own on this machine in the place of the host that OTEL_EXPORTER_OTLP_ENDPOINT names; with a
-certificate, which must be for localhost, to one with TLS. It prints null for a signal that is not sent.
+A collector on this machine replaces the host of OTEL_EXPORTER_OTLP_ENDPOINT. With a certificate, which must be for
+localhost, it uses TLS. A signal that is not sent is null.
 """
 
 import argparse
@@ -22,7 +22,7 @@ ENDPOINT = "OTEL_EXPORTER_OTLP_ENDPOINT"
 
 
 class Collector(http.server.BaseHTTPRequestHandler):
-    """Takes every request, and keeps the last one."""
+    """Accepts every request, and keeps the last one."""
 
     seen: dict[str, Any] | None = None
 
@@ -37,11 +37,11 @@ class Collector(http.server.BaseHTTPRequestHandler):
 
 
 def sent(export: Callable[[], Any]) -> dict[str, Any] | None:
-    """Exports once, and tells what reached the collector."""
+    """Exports once, and returns the request that reached the collector."""
     Collector.seen = None
     try:
         export()
-    except Exception as error:  # of older releases, where nothing is sent
+    except Exception as error:  # some releases raise it if nothing is sent
         print(error, file=sys.stderr)
     return Collector.seen
 
@@ -52,7 +52,7 @@ def main() -> int:
     parser.add_argument("--key")
     parser.add_argument("variables", nargs="*")
     arguments = parser.parse_args()
-    for name in ("REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE"):  # those of the machine
+    for name in ("REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE"):  # not those of the machine
         os.environ.pop(name, None)
     os.environ.update(dict(variable.split("=", 1) for variable in arguments.variables))
     collector = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Collector)
@@ -70,9 +70,9 @@ def main() -> int:
     from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
     from opentelemetry.sdk.metrics.export import MetricsData
 
-    # As the server makes it: an endpoint, and the rest from the environment.
+    # As in the server: an explicit endpoint, the rest from the environment.
     metrics = OTLPMetricExporter(endpoint=f"{os.environ[ENDPOINT]}/v1/metrics", timeout=10)
-    # As the instrumentation of the image's entrypoint makes it: all from the environment.
+    # As in the instrumentation of the image's entrypoint: all from the environment.
     traces = OTLPSpanExporter(timeout=10)
     requests = {
         "metrics": sent(lambda: metrics.export(MetricsData(resource_metrics=[]))),

@@ -20,7 +20,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
-// packagesOf is the folder that the containers of a pod share, after those of one provider with these wheels: each has files by path.
+// packagesOf returns the packages directory of a pod after the installation of one provider. list has the files of each
+// wheel by path.
 func packagesOf(t *testing.T, list map[string]map[string]string) string {
 	t.Helper()
 	dir, source := t.TempDir(), t.TempDir()
@@ -52,8 +53,8 @@ func packagesOf(t *testing.T, list map[string]map[string]string) string {
 	return dir
 }
 
-// fit does what the last container before the server does, by its own command, and returns the last thing that it prints, and the server's variable
-// for the packages.
+// fit runs the command of the last init container. It returns the last line of the output, and the server's PYTHONPATH
+// variable.
 func fit(t *testing.T, r release, dir string, env ...string) (last, variable string) {
 	t.Helper()
 	p := &objects.Params{CR: &v1alpha2.LlamaStackDistribution{}, External: []objects.ExternalProvider{{ID: "mine"}}}
@@ -70,12 +71,12 @@ func fit(t *testing.T, r release, dir string, env ...string) (last, variable str
 	defer cancel()
 	program := exec.CommandContext(ctx, command[0], command[1:]...)
 	program.Env = env
-	out, _ := program.CombinedOutput() // the last line is what counts
+	out, _ := program.CombinedOutput() // the last line has the result
 	lines := strings.Split(strings.TrimSpace(string(out)), "\n")
 	return lines[len(lines)-1], variable
 }
 
-// apiPackage is the Python package that providers for a release import.
+// apiPackage returns the Python package that providers for a release import.
 func apiPackage(r release) string {
 	switch {
 	case r.line == "0.3":
@@ -86,8 +87,8 @@ func apiPackage(r release) string {
 	return "ogx_api"
 }
 
-// The packages of external providers come before the server's own modules, and replace none of them: what the server has as well is left out, and what
-// cannot be told apart is refused by name.
+// A provider's copy of a distribution that the server has is not used. Other conflicts are errors that name the
+// package.
 //
 // Proves: R46.
 func TestExternalPackagesReplaceNothingOfTheServer(t *testing.T) {
@@ -106,7 +107,7 @@ func TestExternalPackagesReplaceNothingOfTheServer(t *testing.T) {
 		framework.NoError(t, os.MkdirAll(image, 0o755))
 		framework.WriteFile(t, filepath.Join(image, "of_the_image.py"), "")
 		dir := packagesOf(t, map[string]map[string]string{"mine-1.0": metadata("Requires-Dist: HTTPX>=0.2\nRequires-Dist: more")["mine-1.0"], "httpx-0.1": old, "more-2": {"more.py": ""}})
-		for range 2 { // a container may run again
+		for range 2 { // a container can restart
 			last, variable := fit(t, r, dir, "PYTHONPATH="+image)
 			if last != "2 distributions of external providers" {
 				t.Fatal(last)
@@ -117,7 +118,7 @@ func TestExternalPackagesReplaceNothingOfTheServer(t *testing.T) {
 			}
 		}
 		api := apiPackage(r)
-		if !r.bootsEverything() && r.line != catalog.Lines()[0] { // one release for each API package: the rest is the same program
+		if !r.bootsEverything() && r.line != catalog.Lines()[0] { // one release for each API package
 			return
 		}
 		for says, list := range map[string]map[string]map[string]string{

@@ -19,7 +19,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/step"
 )
 
-// tinyImage is the image of the tiny provider's inference; the other one describes its package in the entry.
+// tinyImage is the image of the tiny inference provider. The resource describes the package of the tool runtime.
 const tinyImage = "registry.example.com/tiny:1"
 
 const tinySpec = `
@@ -37,8 +37,8 @@ externalProviders:
 resources: {models: [{name: m1, provider: tiny}]}
 `
 
-// A real package is imported by the real server of each release line, from what the operator writes into its configuration; those that are booted
-// list it and answer by it.
+// Each release imports a real package from the generated configuration. Booted servers list its providers and answer
+// through them.
 //
 // Proves: FR-014, FR-090, FR-091, R6, R46.
 func TestExternalProvidersAnswerInTheRealServer(t *testing.T) {
@@ -81,7 +81,7 @@ func TestExternalProvidersAnswerInTheRealServer(t *testing.T) {
 	})
 }
 
-// writeTiny generates the configuration of a release with the tiny provider, and returns the file.
+// writeTiny writes the configuration of a release with the tiny provider.
 func writeTiny(t *testing.T, r release) string {
 	t.Helper()
 	base, err := serverconfig.ParseBase("small", []byte(smallBase))
@@ -101,7 +101,7 @@ func writeTiny(t *testing.T, r release) string {
 	return file
 }
 
-// tinyPackages is the folder of the tiny provider's sources, which goldens name.
+// tinyPackages returns the folder of the tiny provider's sources, to which goldens refer.
 func tinyPackages() string {
 	dir, err := filepath.Abs("../externalprovider/python")
 	if err != nil {
@@ -110,7 +110,7 @@ func tinyPackages() string {
 	return dir
 }
 
-// tinyEnv is the environment of a server that finds the tiny provider.
+// tinyEnv returns the environment of a server that finds the tiny provider.
 func tinyEnv(t *testing.T, env ...string) []string {
 	t.Helper()
 	dir := t.TempDir()
@@ -119,7 +119,7 @@ func tinyEnv(t *testing.T, env ...string) []string {
 	return append(env, "PYTHONPATH="+packages, "PATH="+os.Getenv("PATH"), "HOME="+dir, "SQLITE_STORE_DIR="+dir)
 }
 
-// get reads a document that must be there.
+// get decodes an answer, and fails the test unless its status is 200.
 func get(t *testing.T, url string, into any) {
 	t.Helper()
 	if status := getBy(t, client, url, into); status != http.StatusOK {
@@ -127,7 +127,7 @@ func get(t *testing.T, url string, into any) {
 	}
 }
 
-// getBy decodes the answer if its status is 200, and returns the status.
+// getBy decodes an answer if its status is 200, and returns the status.
 func getBy(t *testing.T, by *http.Client, url string, into any) (status int) {
 	t.Helper()
 	status, answer, err := framework.Send(t.Context(), by, http.MethodGet, url, "")

@@ -21,17 +21,17 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
-// importTimeout bounds importing a release, on a machine that does many things at once.
+// importTimeout bounds the import of a release on a busy machine.
 const importTimeout = 10 * time.Minute
 
-// forkServer is a process of boot.py, which has imported a release of the server, and forks servers and scripts. All tests share it.
+// forkServer is a process of boot.py that has imported a release and forks servers and scripts. All tests share it.
 type forkServer struct {
 	stdin io.Writer
 	// folder has the standard error of the process, and the input and output of scripts.
 	folder string
 	// stop ends the process and its children.
 	stop func()
-	// preload is the time that importing the server took.
+	// preload is the duration of the import.
 	preload time.Duration
 	// ended is closed when the process has ended.
 	ended chan struct{}
@@ -39,8 +39,7 @@ type forkServer struct {
 	mu sync.Mutex
 	// forked has a channel for the end of each child, by name.
 	forked map[string]chan forkEvent
-	// names counts the children.
-	names int
+	names  int
 }
 
 // forkEvent is a line of boot.py's output.
@@ -52,7 +51,6 @@ type forkEvent struct {
 	CPU float64 `json:"cpu"`
 }
 
-// bootJob is a server to start.
 type bootJob struct {
 	Name   string            `json:"start"`
 	Config string            `json:"config"`
@@ -62,7 +60,6 @@ type bootJob struct {
 	Hosts map[string]string `json:"hosts"`
 }
 
-// scriptJob is a script to run.
 type scriptJob struct {
 	Script string   `json:"script"`
 	Name   string   `json:"name"`
@@ -70,7 +67,8 @@ type scriptJob struct {
 	Dir    string   `json:"dir"`
 }
 
-// forkServers are those of the releases that tests have used, by version, each a function that starts it once; they end with the tests.
+// forkServers has a function for each release in use, by version, which starts its fork server once. TestMain stops
+// them.
 var forkServers sync.Map
 
 func TestMain(m *testing.M) {
@@ -83,7 +81,6 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// forkServerOf returns the fork server of a release.
 func forkServerOf(t *testing.T, r release) *forkServer {
 	t.Helper()
 	python := serverPython(t, r)
@@ -93,7 +90,7 @@ func forkServerOf(t *testing.T, r release) *forkServer {
 	return n
 }
 
-// stopForkServer stops the fork server of a release that no other test uses, because each takes some 300 MB.
+// stopForkServer stops the fork server of a release that only one test uses, because each takes about 300 MB.
 func stopForkServer(r release) {
 	if start, ok := forkServers.LoadAndDelete(r.version); ok {
 		if n, err := start.(func() (*forkServer, error))(); err == nil {
@@ -102,7 +99,7 @@ func stopForkServer(r release) {
 	}
 }
 
-// startForkServer starts a process that imports a release of the server.
+// startForkServer starts boot.py for a release and waits until the import is complete.
 func startForkServer(r release, python string) (*forkServer, error) {
 	begun := time.Now()
 	folder, err := os.MkdirTemp("", "fork-server-")
@@ -120,7 +117,7 @@ func startForkServer(r release, python string) (*forkServer, error) {
 	stdin, inErr := command.StdinPipe()
 	stdout, outErr := command.StdoutPipe()
 	if err = errors.Join(inErr, outErr); err == nil {
-		// Asked by the end of its input, also where the tests end before their time, it stops what it forked and then itself.
+		// At the end of its input, boot.py stops its children and then itself.
 		command.Cancel, command.WaitDelay = stdin.Close, stopTimeout
 		err = command.Start()
 	}
@@ -150,7 +147,7 @@ func startForkServer(r release, python string) (*forkServer, error) {
 	return nil, err
 }
 
-// read passes the events of the process on.
+// read delivers the events of the process to the waiting tests.
 func (n *forkServer) read(stdout io.Reader, ready chan<- struct{}) {
 	defer close(n.ended)
 	for lines := bufio.NewScanner(stdout); lines.Scan(); {
@@ -182,7 +179,7 @@ func (n *forkServer) register() (name string, ended <-chan forkEvent) {
 	return name, waiting
 }
 
-// run runs a script of this folder, and returns its output and its exit status.
+// run runs a script of this folder, and returns its output, exit status and standard error.
 func (n *forkServer) run(t *testing.T, input []byte, script string, args ...string) (output []byte, status int, complaints []byte) {
 	t.Helper()
 	name, ended := n.register()
@@ -223,20 +220,19 @@ func (n *forkServer) send(t *testing.T, command any) {
 	}
 }
 
-// server is a booted server.
 type server struct {
 	url string
 	// took is the time from the fork to the first healthy answer.
 	took time.Duration
-	// cpu is how much of a processor it used, in seconds, known after stop.
+	// cpu is the used processor time in seconds, known after stop.
 	cpu float64
-	// log returns what it wrote so far.
+	// log returns the output so far.
 	log func() string
-	// stop ends it, once; the end of the test does so too.
+	// stop ends the server once; the test's cleanup also calls it.
 	stop func()
 }
 
-// boot starts a server and waits until it is healthy. Config and env have been written for the port.
+// boot starts a server and waits until it is healthy. The job's config and environment already contain the port.
 func (n *forkServer) boot(t *testing.T, job bootJob, port int) *server {
 	t.Helper()
 	s := &server{url: fmt.Sprintf("http://127.0.0.1:%d", port), log: func() string {
@@ -286,13 +282,13 @@ func (n *forkServer) boot(t *testing.T, job bootJob, port int) *server {
 	return s
 }
 
-// tail is the end of a log, where the reason stands.
+// tail returns the last 60 lines of a log.
 func tail(log string) string {
 	lines := strings.Split(log, "\n")
 	return strings.Join(lines[max(0, len(lines)-60):], "\n")
 }
 
-// get reads a JSON answer, and returns its status.
+// get decodes a JSON answer, and returns its status.
 func (s *server) get(t *testing.T, path string, into any) (status int) {
 	t.Helper()
 	return getBy(t, client, s.url+path, into)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Finds what the server reads past without a word: pydantic drops unknown keys unless a class says otherwise."""
+"""Finds the keys that the server ignores silently: pydantic drops unknown keys by default."""
 
 import difflib
 from collections.abc import Iterator
@@ -11,9 +11,9 @@ from pydantic.fields import FieldInfo
 
 
 def ignored(raw: Any, parsed: Any, path: str) -> Iterator[Finding]:
-    """Compares a tree as written (environment resolved) with what the server's classes made of it.
+    """Compares a written tree (environment resolved) with the objects that the server parsed from it.
 
-    Walking what was made, not the classes, settles every union and every discriminator by the server's own choice.
+    Walking the objects, not the classes, follows the server's own choice for unions and discriminators.
     """
     if isinstance(raw, dict) and isinstance(parsed, BaseModel):
         yield from _ignored_by_model(raw, parsed, path)
@@ -54,7 +54,7 @@ def unexpanded(raw: Any, path: str) -> Iterator[Finding]:
 
 
 def yaml_keys(name: str, field: FieldInfo, model: type[BaseModel]) -> Iterator[str]:
-    """The keys by which YAML can set a field: its aliases, and its own name only where no alias hides it."""
+    """Returns the keys that set a field in YAML: its aliases, and its own name unless an alias hides it."""
     alias = field.validation_alias
     if isinstance(alias, AliasChoices):
         yield from (choice for choice in alias.choices if isinstance(choice, str))

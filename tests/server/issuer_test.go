@@ -23,23 +23,22 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
-// issuer is an OpenID Connect issuer with real keys, over TLS. Its set of keys changes when it rotates.
+// issuer is an OpenID Connect issuer over TLS with real keys.
 type issuer struct {
 	url string
-	// caFile has the CA of its certificate.
+	// caFile is the file with the issuer's CA certificate.
 	caFile string
 	client *http.Client
 	lock   sync.Mutex
 	keys   []signingKey
 }
 
-// signingKey is a key of RS256 or ES256.
 type signingKey struct {
 	id      string
 	private crypto.Signer
 }
 
-// newIssuer starts an issuer with a key of RS256.
+// newIssuer starts an issuer with an RS256 key.
 func newIssuer(t *testing.T) *issuer {
 	t.Helper()
 	ca := framework.NewCA(t)
@@ -59,7 +58,7 @@ func newIssuer(t *testing.T) *issuer {
 	return i
 }
 
-// discovered is the address of the keys, as the issuer's discovery document has it.
+// discovered returns the address of the keys from the issuer's discovery document.
 func (i *issuer) discovered(t *testing.T) string {
 	t.Helper()
 	var document struct {
@@ -92,7 +91,7 @@ func (i *issuer) add(t *testing.T, id string, key crypto.Signer) {
 	i.keys = append(i.keys, signingKey{id, key})
 }
 
-// published are the public keys, as a set of JSON Web Keys has them.
+// published returns the public keys as JSON Web Keys.
 func (i *issuer) published() []map[string]any {
 	i.lock.Lock()
 	defer i.lock.Unlock()
@@ -103,7 +102,7 @@ func (i *issuer) published() []map[string]any {
 		case *rsa.PublicKey:
 			maps.Copy(public, map[string]any{"kty": "RSA", "alg": "RS256", "n": encoded(k.N.Bytes()), "e": encoded(big.NewInt(int64(k.E)).Bytes())})
 		case *ecdsa.PublicKey:
-			point, err := k.Bytes() // 4, then x and y
+			point, err := k.Bytes() // the byte 4, then x and y
 			if err != nil {
 				panic(err)
 			}
@@ -114,7 +113,7 @@ func (i *issuer) published() []map[string]any {
 	return set
 }
 
-// token is a token of the newest key, with the claims over those of a good one.
+// token returns a token of the newest key. claims override those of a valid token.
 func (i *issuer) token(t *testing.T, claims map[string]any) string {
 	t.Helper()
 	i.lock.Lock()
@@ -157,7 +156,6 @@ func encodedJSON(t *testing.T, value any) string {
 	return encoded(text)
 }
 
-// respond answers with JSON.
 func respond(w http.ResponseWriter, status int, value any) {
 	text, err := json.Marshal(value)
 	if err != nil {

@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-# shellcheck shell=bash disable=SC2034 # much is read by the scripts that source this file
+# shellcheck shell=bash disable=SC2034 # scripts that source this file use the variables
 #
-# What venv.sh and hack/serverimage/build.sh share: the release table, the locks, the cache folder, a Python, and uv. Sourced, never run.
+# Shared by venv.sh and hack/serverimage/build.sh: the release table, the locks, the cache folder, a Python, and uv.
+# Sourced, never run.
 
 releases_file=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)/releases.tsv
 patches_file=$(dirname "$releases_file")/patches.tsv
 extras_file=$(dirname "$releases_file")/extras.tsv
 locks=$(dirname "$releases_file")/locks
 uv_version=$(sed -n 's/^uv==\([0-9.]*\).*/\1/p' "$locks/uv.txt")
-# What the providers remote::pgvector and inline::sqlite-vec import: hack/serverimage puts it into its image.
+# Imported by the providers remote::pgvector and inline::sqlite-vec; hack/serverimage installs them.
 vector_packages="chardet numpy pgvector psycopg2-binary pypdf sqlite-vec"
 
 die() {
@@ -16,13 +17,14 @@ die() {
   exit 1
 }
 
-# cache_dir prints the folder that outlives a checkout and is safe to delete.
+# cache_dir prints the cache folder, which is outside of the checkout and safe to delete.
 cache_dir() {
   echo "${LLSD_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}}/llama-stack-k8s-operator"
 }
 
-# load_release LINE|VERSION|newest sets line, package, version, as_of and constraints from the release table: of a line, the first row;
-# newest is the last line of the table. Of an older patch release it sets newer, too: the release of the first row.
+# load_release LINE|VERSION|newest sets line, package, version, as_of and constraints from the release table, for a
+# release line from its first row. For an older patch release, it also sets newer to the release of the first row.
+# newest is the last release line.
 load_release() {
   local found of want=$1
   [ "$want" != newest ] || want=$(release_lines | tail -n 1)
@@ -37,12 +39,12 @@ load_release() {
   fi
 }
 
-# release_lines prints the release lines of the table, one each.
+# release_lines prints the release lines of the table.
 release_lines() {
   awk -F '\t' '!/^#/ && !seen[$1]++ { print $1 }' "$releases_file"
 }
 
-# patch_releases prints the older patch releases that have no row of their own in the release table.
+# patch_releases prints the older patch releases without a row in the release table.
 patch_releases() {
   awk -F '\t' '!/^#/ { if (FNR == NR) row[$3]; else for (n = split($2, of, " "); n > 0; n--) if (!(of[n] in row)) print of[n] }' "$releases_file" "$patches_file"
 }
@@ -52,8 +54,8 @@ line_extras() {
   awk -F '\t' -v line="$1" '!/^#/ && ($2 == "*" || index("," $2 ",", "," line ",")) { printf "%s%s", sep, $1; sep = " " }' "$extras_file"
 }
 
-# lock_of prints the file with the version and the hashes of each package that may be installed with the loaded release: lock.sh writes it. The
-# lock of an older patch release is made of that of the first row of its line, with its own entries in their place.
+# lock_of prints the lock file of the loaded release, with versions and hashes, which lock.sh writes. The lock of an
+# older patch release is the lock of its release line's first row, overridden by its own entries.
 lock_of() {
   local file=$locks/$package-$version.txt whole
   [ -f "$file" ] || die "there is no $file: run tests/server/lock.sh $version"
@@ -66,13 +68,13 @@ lock_of() {
   echo "$file"
 }
 
-# lock_entries LOCK OTHER prints the entries of a lock, and those of another one for packages that the first does not have.
+# lock_entries LOCK OTHER prints the entries of a lock, and those of OTHER for packages that LOCK lacks.
 lock_entries() {
   awk 'FNR == 1 { file++ } /^[^ ]/ { name = $0; sub(/==.*/, "", name); keep = file == 1 || !(name in first); if (file == 1) first[name] } keep' "$1" "$2"
 }
 
-# pinned LOCK NAME... prints the packages with the versions of a lock, separated by spaces. Installed with --require-hashes and the lock as
-# constraints, what they depend on has the lock's versions and hashes, too.
+# pinned LOCK NAME... prints the packages with the versions of a lock, separated by spaces. With --require-hashes and
+# the lock as constraints, their dependencies also have the lock's versions and hashes.
 pinned() {
   local lock=$1 name found sep=
   shift
@@ -84,7 +86,7 @@ pinned() {
   done
 }
 
-# find_python prints the first Python of at least 3.12 that really starts (a pyenv shim may exist and not start).
+# find_python prints the first Python of at least 3.12 that starts (a pyenv shim may not).
 find_python() {
   local candidate
   for candidate in "${PYTHON:-}" python3.13 python3.12 python3 "$HOME"/.pyenv/versions/3.1[2-9]*/bin/python3; do
@@ -96,7 +98,7 @@ find_python() {
   die "no Python of version 3.12 or newer: looked at \$PYTHON, python3.13, python3.12, python3 and ~/.pyenv/versions; install one or set PYTHON to its path"
 }
 
-# locked NAME COMMAND... runs the command while no other process of this user builds the cached thing NAME.
+# locked NAME COMMAND... runs the command under the lock NAME of the cache.
 locked() {
   local name=$1 cache
   shift
@@ -108,7 +110,7 @@ locked() {
   ) 9>"$cache/lock/$name"
 }
 
-# uv_bin prints the path of the pinned uv, installing it into a virtual environment of its own when it is not there yet.
+# uv_bin installs the pinned uv into its own virtual environment if necessary, and prints its path.
 uv_bin() {
   local home
   home=$(cache_dir)/uv/$uv_version

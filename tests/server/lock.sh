@@ -1,10 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# lock.sh [VERSION...]: writes locks/, with the version and the hashes of each Python package that tests install: for releases of the release
-# table (all of them by default) what their server and its extra packages need, and what their clients need; for older patch releases only
-# what differs from the first release of the table's line; and the tools of locks/*.in.
-# Asks the package registry. Only what has a hash there is installed.
+# lock.sh [VERSION...]: writes locks/, with the version and the hashes of each Python package that tests install: for
+# each release of the release table (by default all), the packages of its server and clients; for older patch releases,
+# the differences to the first release of the release line; and the tools of locks/*.in. It reads the package registry.
 set -euo pipefail
 # shellcheck source=tests/server/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
@@ -13,7 +12,8 @@ uv=$(uv_bin)
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 
-# compile INPUT OUTPUT OPTION... locks the requirements of a file. Where there is a file $scratch/lock, its versions are preferred.
+# compile INPUT OUTPUT OPTION... locks the requirements of a file. It prefers the versions of $scratch/lock, if that
+# exists.
 compile() {
   local input=$1 output=$2
   shift 2
@@ -22,7 +22,7 @@ compile() {
   mv "$scratch/lock" "$output"
 }
 
-# entries_that_differ LOCK OTHER prints the entries of another lock, all of a package, where not all of them stand in the lock.
+# entries_that_differ LOCK OTHER prints all entries of OTHER for each package that has an entry which LOCK lacks.
 entries_that_differ() {
   awk '
     /^[^ ]/ { entry = $0; name = $0; sub(/==.*/, "", name) }

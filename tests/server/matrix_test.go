@@ -23,15 +23,16 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
-// matrixCase is one provider type, or one type of authentication, of one line: a config with it, and what the server must make of its part.
+// matrixCase is a configuration with one provider type or authentication type of a release line, and the values that
+// the server must load.
 type matrixCase struct {
 	api, providerType, from string
-	// part is what the server's loader calls the part: "inference/matrix", "server.auth".
+	// part is the loader's name of the tested part, such as "inference/matrix" or "server.auth".
 	part string
-	// config is the config.yaml, env the variables that it refers to.
+	// config is the config.yaml, and env the variables that it refers to.
 	config []byte
 	env    map[string]string
-	// want are fields of the part as the server must have loaded them.
+	// want are the fields of the part as the server must load them.
 	want map[string]any
 }
 
@@ -40,12 +41,10 @@ const (
 	matrixKey = "key-of-the-matrix"
 )
 
-// matrixAPIs are the APIs whose providers a resource configures.
 var matrixAPIs = []parse.ProviderAPI{parse.APIInference, parse.APISafety, parse.APIToolRuntime, parse.APIVectorIO}
 
-// Every provider type that a resource can configure, on every release line, goes through the engine with endpoint, key and one setting, once as
-// a copy of the starter's own entry and once over a base that has none; the real server loads it and finds in it what was said. So does every type of
-// authentication, with all its fields.
+// Each provider type has an endpoint, a key and one setting, once as a copy of the starter's entry and once over a base
+// without the type. Each authentication type has all its fields.
 //
 // Proves: FR-003, FR-027, FR-028, FR-031, FR-032, R9, R11, R26, R83, L-09, L-14.
 func TestMatrix(t *testing.T) {
@@ -81,7 +80,7 @@ func lineOf(t *testing.T, r release) *catalog.Line {
 	return line
 }
 
-// matrixFaults lets the server load every case and reports what is wrong.
+// matrixFaults returns what the server rejects, or loads with other values.
 func matrixFaults(t *testing.T, r release, cases []matrixCase) []string {
 	t.Helper()
 	dir, args := t.TempDir(), []string{"--loaded", "--libyaml"}
@@ -120,13 +119,13 @@ func matrixFaults(t *testing.T, r release, cases []matrixCase) []string {
 	return faults
 }
 
-// sameValue compares what the server loaded with what was written; its class of URLs adds a slash to one without a path.
+// sameValue compares a loaded value with the written one. The server's URL class adds a slash to a URL without a path.
 func sameValue(got, want any) bool {
 	return strings.TrimSuffix(fmt.Sprint(got), "/") == strings.TrimSuffix(fmt.Sprint(want), "/")
 }
 
-// engineCase lets the engine make the config from a resource over the starter base of the release line; unless from is starter, without
-// the starter's own entries of the type.
+// engineCase generates the config of a resource over the starter base. Unless from is "starter", the base has no entry
+// of the type.
 func engineCase(t *testing.T, line *catalog.Line, api parse.ProviderAPI, row *catalog.Provider, from string) matrixCase {
 	t.Helper()
 	c := matrixCase{
@@ -157,7 +156,7 @@ func engineCase(t *testing.T, line *catalog.Line, api parse.ProviderAPI, row *ca
 		Name: "matrix", Namespace: "matrix", Spec: specWith(t, api, entry), Base: matrixBase(t, line, api.Name, row.Type, from), Line: line,
 	})
 	for _, f := range findings {
-		// An example shows literal values where a Secret would stand, and a type may be on its way out.
+		// Examples have literal values in place of Secrets, and some types are deprecated.
 		if f.Reason != problem.LiteralSecret && (f.Reason != problem.DeprecatedProviderType || !row.Deprecated) {
 			t.Errorf("line %s, %s: %v", line.Name, row.Type, f)
 		}
@@ -196,7 +195,7 @@ func matrixBase(t *testing.T, line *catalog.Line, api, providerType, from string
 			return entry.(map[string]any)["provider_type"] == providerType
 		})
 		for _, section := range []string{"vector_stores", "safety", "registered_resources"} {
-			delete(tree, section) // they name what may have gone
+			delete(tree, section) // they may refer to removed providers
 		}
 		var err error
 		data, err = yaml.Marshal(tree)
@@ -207,7 +206,7 @@ func matrixBase(t *testing.T, line *catalog.Line, api, providerType, from string
 	return base
 }
 
-// matrixEndpoint returns an endpoint as a resource has it, and the fields that the server must find it in.
+// matrixEndpoint returns an endpoint for the resource, and the config fields that the server must load from it.
 func matrixEndpoint(e *catalog.Endpoint) (endpoint string, want map[string]any) {
 	const address = "matrix.example:8443"
 	switch {
@@ -224,7 +223,7 @@ func matrixEndpoint(e *catalog.Endpoint) (endpoint string, want map[string]any) 
 	}
 }
 
-// aSetting chooses a field of the row that nothing else sets, and a value that is not the server's own.
+// aSetting returns a field of the row that the case does not set yet, and a value that differs from the default.
 func aSetting(row *catalog.Provider) (name string, value any, ok bool) {
 	taken := []string{row.Key, row.Region, row.DeploymentName}
 	if row.Endpoint != nil {

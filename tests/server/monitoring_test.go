@@ -24,8 +24,8 @@ spec:
   monitoring: {enabled: true}
 `
 
-// With the variables that the pod gets, a server serves its metrics on the port of the container, on the oldest and on the newest release line that can; on
-// loopback here, which is all that differs from a pod.
+// The server has the pod's environment, on the oldest and the newest release line with metrics. Only the address and
+// the port differ from a pod.
 //
 // Proves: L-33, L-10.
 func TestServersServeMetrics(t *testing.T) {
@@ -53,7 +53,7 @@ func TestServersServeMetrics(t *testing.T) {
 			t.Fatalf("the pod gets %v", env)
 		}
 		url, log := bootAt(t, "http://127.0.0.1", client, r, onLoopback(t, newestImageConfig, dir), append(env, "PATH="+os.Getenv("PATH"), "HOME="+dir)...)
-		if !healthy(url) { // it counts requests
+		if !healthy(url) { // the metrics count this request
 			t.Fatalf("not healthy:\n%s", tail(log()))
 		}
 		status, text, err := framework.Send(t.Context(), client, http.MethodGet, fmt.Sprintf("http://%s:%d/metrics", framework.Loopback, port), "")

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tells whether a config means the same to the server as the one that its own package ships for a distribution.
+"""Checks that a config means the same to the server as the packaged config of a distribution.
 
     "$(./venv.sh 0.7)" packaged.py CONFIG DISTRIBUTION
 
-Compared is what the server's config class makes of both, defaults included and environment unset, and the text of every
-provider's entry, placeholders included. The order of lists of APIs and providers does not count, nor does `image_name` where
-the release has `distro_name` instead. Prints every provider and section that differs; exit status 1 when there is one.
+It compares the parsed configs, with defaults and without environment, and the text of each provider's entry, with
+placeholders. It ignores the order of APIs and providers, and `image_name` if the release has `distro_name`. It prints
+each provider and section that differs, and then exits with 1.
 """
 
 import json
@@ -22,21 +22,21 @@ from server_package import ServerPackage
 
 
 def dump(server: ServerPackage, written: dict[str, Any]) -> dict[str, Any]:
-    """What the server's config class makes of a config, with the environment unset."""
+    """Parses a config with the server's config class, without environment."""
     with mock.patch.dict(os.environ, {"HOME": "/home"}, clear=True):
         return server.config_class(**server.replace_env_vars(written)).model_dump(mode="json")
 
 
 def meaning(server: ServerPackage, path: Path) -> dict[str, Any]:
-    """A config's sections in a form that can be compared."""
+    """Returns the sections of a config in a comparable form."""
     written = yaml.safe_load(path.read_text(encoding="utf-8"))
     sections = dump(server, written)
-    # Up to 0.4 the image's name is the only name, later it is the old one.
+    # Up to 0.4, image_name is the only name; later, distro_name replaces it.
     if "distro_name" in sections:
         del sections["image_name"]
     sections["apis"].sort()
     del sections["providers"]
-    # As written, because a default of ${env.…} and a literal of the same value are not the same.
+    # As written, because the default of ${env.…} differs from a literal of the same value.
     for api, entries in written["providers"].items():
         for entry in entries:
             sections[f"{api} {entry['provider_id']} {entry['provider_type']}"] = entry.get("config") or {}
@@ -46,7 +46,7 @@ def meaning(server: ServerPackage, path: Path) -> dict[str, Any]:
 
 
 def differences(ours: dict[str, Any], theirs: dict[str, Any]) -> list[str]:
-    """What differs, here and packaged."""
+    """Describes the sections that differ."""
     return [
         f"{section}: here {json.dumps(ours.get(section), sort_keys=True)}\n"
         f"  packaged {json.dumps(theirs.get(section), sort_keys=True)}"

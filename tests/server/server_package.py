@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the validation needs of the real server, taken from the package that is installed in this Python.
+"""Access to the server package that is installed in this Python.
 
-This is the only module that knows how the package is called (llama_stack up to 0.7, ogx from 0.8 on) and where things
-lie in it.
+Only this module knows the package's name (llama_stack up to 0.7, ogx from 0.8 on) and its layout.
 """
 
 import importlib
@@ -18,13 +17,13 @@ from typing import Any
 
 from pydantic import BaseModel
 
-# Import name, and the name under which the package is installed.
+# Import name to name of the installed package.
 PACKAGES = {"llama_stack": "llama-stack", "ogx": "ogx"}
 
 
 @dataclass(frozen=True)
 class ServerPackage:
-    """The server's own functions and classes, by the names that the newest release gives them."""
+    """The server's functions and classes, by their names in the newest release."""
 
     package: str
     version: str
@@ -33,56 +32,56 @@ class ServerPackage:
     config_class: type[BaseModel]
     """Class of the whole config.yaml."""
     replace_env_vars: Callable[[Any], Any]
-    """Resolves every ${env.…} of a tree from os.environ; raises when a variable without default is not set."""
+    """Resolves each ${env.…} of a tree from os.environ; raises if a variable without default is not set."""
     provider_registry: Callable[[Any], Mapping[Any, Mapping[str, Any]]]
-    """Config to API to provider type to specification; includes the external providers that the config names."""
+    """Config to API to provider type to specification, with the config's external providers."""
     load_class: Callable[[str], type[BaseModel]]
     """Dotted name of a class to the class."""
     api_names: frozenset[str]
-    """Every API that may be named under `apis`."""
+    """The APIs that are valid under `apis`."""
     internal_apis: frozenset[str]
     """APIs that are always served and cannot be configured."""
     routing: Mapping[str, str]
-    """API that is served by a router to the API of its routing table (inference to models)."""
+    """API of a router to the API of its routing table (inference to models)."""
     kv_reference: type[Any]
     sql_reference: type[Any]
     storage: ModuleType
     """The module of the storage classes."""
     registered_everywhere: bool
-    """Tells whether a model of provider `all` is registered with every provider (from 0.8 on)."""
+    """A model of provider `all` is registered with every provider (from 0.8 on)."""
     apis_must_be_served: bool
-    """Tells whether the server refuses an API under `apis` that no provider serves (up to 1.4) or skips it."""
+    """The server refuses an API under `apis` that no provider serves (up to 1.4), instead of skipping it."""
     drops_tool_groups: bool
-    """Tells whether the server drops registered tool groups and makes its own (from 0.7 on)."""
+    """The server replaces registered tool groups with its own (from 0.7 on)."""
     registers_vector_stores: bool
-    """Tells whether the server registers the vector stores that its config names (from 0.4 on)."""
+    """The server registers the vector stores of its config (from 0.4 on)."""
     resource_types: list[str]
-    """The types of resources that the rules of policies can name, sorted."""
+    """The resource types for rules of policies, sorted."""
     demands_tls: bool
-    """Tells whether the server refuses to start without TLS unless server.insecure is true (from 1.2 on)."""
+    """The server needs TLS or server.insecure to start (from 1.2 on)."""
 
     def packaged(self, distribution: str) -> Path:
-        """The config that the package ships for a distribution; it was called run.yaml up to 0.3."""
+        """Returns the packaged config of a distribution; up to 0.3, its name is run.yaml."""
         folder = self.home / "distributions" / distribution
         newer = folder / "config.yaml"
         return newer if newer.is_file() else folder / "run.yaml"
 
     def command_line(self) -> Callable[[], Any]:
-        """The entry point of the package's command, with everything imported that it needs."""
+        """Imports the server, and returns the entry point of the package's command."""
         importlib.import_module(f"{self.package}.core.server.server")
         return importlib.import_module(f"{self.package}.cli.{self.package.removesuffix('_stack')}").main
 
     def core_modules(self) -> Iterator[str]:
-        """The names of all modules of the server itself, without its providers."""
+        """Returns the names of the server's modules without providers."""
         return (module.name for module in pkgutil.walk_packages([str(self.home / "core")], f"{self.package}.core."))
 
 
 def load() -> ServerPackage:
-    """Finds the installed server. Raises ImportError when there is none."""
+    """Finds the installed server, or raises ImportError."""
     for package, installed_name in PACKAGES.items():
         spec = importlib.util.find_spec(package)
         if spec is not None and spec.origin is not None:
-            # Read when the package is imported; a finding is worth more than the server's log of it.
+            # Read on import. The findings replace the server's log.
             os.environ.setdefault(f"{package.upper()}_LOGGING", "all=error")
             return _load(package, importlib.metadata.version(installed_name), Path(spec.origin).parent)
     raise ImportError(f"none of {', '.join(PACKAGES.values())} is installed in this Python")
@@ -93,7 +92,7 @@ def _load(package: str, version: str, home: Path) -> ServerPackage:
         importlib.import_module(f"{package}.core.{name}")
         for name in ("datatypes", "distribution", "stack", "storage.datatypes", "utils.dynamic")
     )
-    # The class was called StackRunConfig up to 0.3.
+    # Up to 0.3, the name of the class is StackRunConfig.
     config_class = getattr(datatypes, "StackConfig", None) or datatypes.StackRunConfig
     return ServerPackage(
         package=package,
@@ -113,7 +112,7 @@ def _load(package: str, version: str, home: Path) -> ServerPackage:
         sql_reference=storage.SqlStoreReference,
         storage=storage,
         registered_everywhere=package == "ogx",
-        # The release that made the list optional also began to skip what nothing serves.
+        # The release that made the list optional also skips unserved APIs.
         apis_must_be_served=config_class.model_fields["apis"].get_default(call_default_factory=True) is not None,
         drops_tool_groups=bool(datatypes.RegisteredResources.model_fields["tool_groups"].deprecated),
         registers_vector_stores=any(table[0] == "vector_stores" for table in stack.RESOURCES),
@@ -123,7 +122,7 @@ def _load(package: str, version: str, home: Path) -> ServerPackage:
 
 
 def _resource_types(package: str) -> list[str]:
-    # The APIs became a package of their own with 0.4.
+    # From 0.4 on, the APIs are a separate package.
     for name in (f"{package}_api.resource", f"{package}.apis.resource"):
         try:
             module = importlib.import_module(name)

@@ -36,7 +36,7 @@ func TestStarterBaseMeansWhatTheReleaseShips(t *testing.T) {
 	})
 }
 
-// Every base of every distribution is good with every provider that it makes conditional switched off, and with all of them on.
+// The bases are valid with their conditional providers disabled, and with all of them enabled.
 //
 // Proves: R28, R47, L-09, L-14.
 func TestBaseConfigsAreGood(t *testing.T) {
@@ -67,7 +67,7 @@ func TestBaseConfigsAreGood(t *testing.T) {
 	})
 }
 
-// The configs of the images for tests need no base.
+// The configs are complete without a base.
 func TestImageConfigIsGood(t *testing.T) {
 	newest := releases(t)[len(releases(t))-1]
 	for config, r := range map[string]release{imageConfig: imageRelease(t), newestImageConfig: newest} {
@@ -81,7 +81,7 @@ func TestImageConfigIsGood(t *testing.T) {
 	}
 }
 
-// copyWithEnv copies a config into a folder of its own with a file env beside it, in which the validation then validates it.
+// copyWithEnv copies a config into a new folder, with the environment that validate.py reads beside it.
 func copyWithEnv(t *testing.T, file, env string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -92,9 +92,8 @@ func copyWithEnv(t *testing.T, file, env string) string {
 	return filepath.Join(dir, filepath.Base(file))
 }
 
-// Every golden is loaded by the real server of its line: the whole configuration, generated from what the case holds; that it is the
-// golden, the engine's own tests prove. A case that shows what the engine does with something that the release does not know (an
-// unknown key of the base survives, say) holds a file want.<line>.server: the findings that it must give, each as "kind path".
+// The real server loads the whole configuration of each golden. A file want.<line>.server lists the expected findings
+// of a case as "kind path", for example an unknown key of the base that the engine keeps.
 //
 // Proves: FR-021, L-09, L-14.
 func TestGoldensAreGood(t *testing.T) {
@@ -117,8 +116,8 @@ func TestGoldensAreGood(t *testing.T) {
 	})
 }
 
-// writeGoldens generates the configuration of each golden of a release line, and returns the files, each in a folder of the case's name with
-// the case's environment beside it.
+// writeGoldens writes the configuration of each golden of a release line into a folder of the case's name, with the
+// case's environment beside it.
 func writeGoldens(t *testing.T, line string) []string {
 	t.Helper()
 	wanted, err := filepath.Glob(goldens + "*/want.*yaml")

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Connects to databases with the real server's own storage classes, without starting the server.
+"""Connects to databases with the server's storage classes, without starting the server.
 
     "$(./venv.sh 0.7)" storage.py <cases.json
 
-Reads a list of cases, {"config": FILE, "env": {…}}, from standard input. For each it resolves the config.yaml as the server does in
-exactly this environment, opens the metadata store (by key) and the inference store (SQL) with the package's own classes, writes
-something to both and reads it back. It prints one JSON list: for each case null, or what went wrong.
+It reads a list of cases, {"config": FILE, "env": {…}}, from standard input. For each, it resolves the config.yaml in
+exactly this environment, opens the metadata store (by key) and the inference store (SQL), and reads back what it writes
+to both. It prints a JSON list with an error or null for each case.
 """
 
 import asyncio
@@ -27,7 +27,7 @@ from server_package import ServerPackage
 
 
 def module(server: ServerPackage, name: str) -> ModuleType:
-    """A storage module: they moved in 0.4."""
+    """Imports a storage module; they moved in 0.4."""
     for folder in ("core.storage", "providers.utils"):
         full = f"{server.package}.{folder}.{name}"
         if importlib.util.find_spec(full.rpartition(".")[0]) and importlib.util.find_spec(full):
@@ -36,7 +36,7 @@ def module(server: ServerPackage, name: str) -> ModuleType:
 
 
 async def settled(value: Any) -> Any:
-    """What a function returned, that some releases made asynchronous."""
+    """Returns the result of a function that is asynchronous in some releases."""
     return await value if inspect.isawaitable(value) else value
 
 
@@ -49,14 +49,14 @@ async def try_case(server: ServerPackage, config: Any) -> None:
 
     keys = await settled(kv.kvstore_impl(config.storage.stores.metadata))
     await keys.set("storage-test", "kept")
-    # Of 0.3 Redis gives bytes.
+    # On 0.3, Redis returns bytes.
     if await keys.get("storage-test") not in ("kept", b"kept"):
         raise AssertionError("the key-value store does not hold what was written")
 
-    # The function became private in 1.1.
+    # The function is private from 1.1 on.
     make = getattr(sql, "sqlstore_impl", None) or sql._sqlstore_impl
     rows = await settled(make(config.storage.stores.inference))
-    # Releases are tried side by side, in one database.
+    # Tests of several releases share a database.
     table = "storage_test_" + re.sub("[^a-z0-9]", "_", server.version)
     await rows.create_table(table, {"id": types.STRING, "value": types.STRING})
     await rows.insert(table, {"id": "1", "value": "kept"})
@@ -72,7 +72,7 @@ def run(server: ServerPackage, case: dict[str, Any]) -> str | None:
             written = yaml.safe_load(Path(case["config"]).read_text(encoding="utf-8"))
             config = server.config_class(**server.replace_env_vars(written))
             asyncio.run(asyncio.wait_for(try_case(server, config), timeout=60))
-        except Exception as error:  # of any kind: the answer says which
+        except Exception as error:  # the result names its type
             return f"{type(error).__name__}: {error}"
     return None
 

@@ -32,12 +32,12 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
-// hardPasswords are passwords that something on the way could misread.
+// hardPasswords are passwords that need quoting, or that look like another type.
 var hardPasswords = []string{
 	`p@:/#%41?&"' 1`, "123456", "1e5", "true", "~root", "${env.HOME}", "$(HOME)", `a+b=[c]{d}\|é`, "-", "%", "with  spaces ",
 }
 
-// storageCR is a resource that keeps its state in Redis and PostgreSQL.
+// storageCR is a custom resource that keeps its state in Redis and PostgreSQL.
 const storageCR = `
 apiVersion: llamastack.io/v1alpha2
 kind: LlamaStackDistribution
@@ -55,13 +55,13 @@ spec:
   networking: {tls: {caBundle: {configMapName: trusted-ca}}}
 `
 
-// keysIn is where the server keeps the key-value state: in a Redis on a port, or, without one, in the PostgreSQL of the other state.
+// keysIn is the key-value storage: a Redis, or the PostgreSQL of the SQL storage if there is no port.
 type keysIn struct {
 	port     int
 	password string
 }
 
-// storageBase is a base that every release can boot from, with its storage left to the server.
+// storageBase is a base that boots on every release, without a storage section.
 const storageBase = `
 version: 2
 distro_name: small
@@ -75,14 +75,14 @@ providers:
 server: {host: 127.0.0.1, port: 8321}
 `
 
-// pod is what the operator makes for the container of a server.
+// pod is the configuration and the environment of a server's container.
 type pod struct {
 	config string
 	env    map[string]string
 }
 
-// podFor builds what the operator builds for a resource, and puts together the environment as a node would: from plain values and
-// from Secrets. The file with CA certificates is the test's own, as is the directory of files.
+// podFor builds the pod of a resource, with the environment as a node resolves it. The CA file and the directories are
+// those of the test.
 func podFor(t *testing.T, r release, keys keysIn, dsn, ca string) pod {
 	t.Helper()
 	cr := &v1alpha2.LlamaStackDistribution{}
@@ -92,7 +92,7 @@ func podFor(t *testing.T, r release, keys keysIn, dsn, ca string) pod {
 	}
 	apis, urlField := "apis: [inference]", "base_url"
 	if line, _ := catalog.Get(r.line); !line.APIsMustBeServed {
-		apis = "" // the server has APIs of its own beside these
+		apis = "" // the server also has APIs of its own
 	}
 	if r.line == "0.3" {
 		urlField = "url"
@@ -100,7 +100,7 @@ func podFor(t *testing.T, r release, keys keysIn, dsn, ca string) pod {
 	base, err := serverconfig.ParseBase("small", fmt.Appendf(nil, storageBase, apis, urlField))
 	framework.NoError(t, err)
 	caBundle := framework.ReadFile(t, ca)
-	if r.line == "0.3" { // which takes no password
+	if r.line == "0.3" { // it supports no Redis password
 		cr.Spec.Storage.KV.Password = nil
 	}
 	in := build.NewInputs(cr)
@@ -120,7 +120,7 @@ func podFor(t *testing.T, r release, keys keysIn, dsn, ca string) pod {
 		t.Fatal(problems.Message())
 	}
 	p := pod{env: environmentOf(t, d)}
-	for name, value := range p.env { // paths of the pod
+	for name, value := range p.env { // replace paths of the pod
 		p.env[name] = strings.NewReplacer(names.CABundlePath, ca, inURL(names.CABundlePath), inURL(ca), objects.TrustPath, ca).Replace(value)
 	}
 	dir := t.TempDir()
@@ -161,8 +161,8 @@ func environmentOf(t *testing.T, d *build.Desired) map[string]string {
 	return env
 }
 
-// The storage classes of every release reach a real Redis and a real PostgreSQL, TLS verified, with what the operator makes of passwords,
-// users and databases that are hard to write.
+// The storage classes of each release connect to a real Redis and a real PostgreSQL with passwords, users and databases
+// that need quoting.
 //
 // Proves: FR-050, FR-050a, FR-051, FR-052, R24, R67, X14, X26, L-09.
 func TestStorageTakesEveryPassword(t *testing.T) {
@@ -177,7 +177,7 @@ func TestStorageTakesEveryPassword(t *testing.T) {
 	database.Account(t, "12345", "secret", "67890")
 	forEachRelease(t, func(t *testing.T, r release) {
 		inRedis := keys.Port
-		if r.line == "0.3" { // which takes no password
+		if r.line == "0.3" { // it supports no Redis password
 			inRedis = open.Port
 		}
 		tryPasswords(t, r, database, "sql_postgres", func(password string) keysIn { return keysIn{inRedis, password} })
@@ -185,8 +185,7 @@ func TestStorageTakesEveryPassword(t *testing.T) {
 	})
 }
 
-// tryPasswords tries every password and name, with the key-value state in one kind of database. hardest is the type of backends that takes
-// the fewest names.
+// tryPasswords connects with every password and name. hardest is the backend type that accepts the fewest names.
 func tryPasswords(t *testing.T, r release, database *framework.Postgres, hardest string, keys func(password string) keysIn) {
 	t.Helper()
 	var cases []map[string]any
@@ -210,7 +209,7 @@ func tryPasswords(t *testing.T, r release, database *framework.Postgres, hardest
 	}
 }
 
-// runStorage runs storage.py with the cases.
+// runStorage runs storage.py with the cases, and returns an error text or nil for each.
 func runStorage(t *testing.T, r release, cases []map[string]any) []*string {
 	t.Helper()
 	input, err := json.Marshal(cases)
@@ -226,8 +225,7 @@ func runStorage(t *testing.T, r release, cases []map[string]any) []*string {
 	return problems
 }
 
-// A real server keeps its state in Redis and PostgreSQL, or in PostgreSQL alone, and finds it again when it is started anew; what it
-// prints has no secret in it.
+// The server keeps its state in Redis and PostgreSQL, or in PostgreSQL alone. Its log has no secret.
 //
 // Proves: US-4.1, US-4.2, FR-051a, R24, R67, R7, NFR-003.
 func TestStateSurvivesARestart(t *testing.T) {
@@ -265,7 +263,7 @@ func TestStateSurvivesARestart(t *testing.T) {
 	}
 }
 
-// readBack has the server keep a completion and a prompt, and a server that is started anew find them.
+// readBack stores a completion and a prompt, and checks that a restarted server still has them.
 func readBack(t *testing.T, r release, p pod) {
 	t.Helper()
 	var prompt struct {
@@ -296,8 +294,7 @@ func readBack(t *testing.T, r release, p pod) {
 	})
 }
 
-// The base of postgres-demo boots the real server, has what the resource asks for, and keeps everything in the one PostgreSQL that its
-// variables name: a server that begins with an empty directory finds it again.
+// The base keeps all state in one PostgreSQL: the restarted server begins with an empty directory.
 //
 // Proves: R28, R47, L-09, L-13.
 func TestStateOfPostgresDemoSurvivesARestart(t *testing.T) {
@@ -350,8 +347,8 @@ func TestStateOfPostgresDemoSurvivesARestart(t *testing.T) {
 	}
 }
 
-// answered repeats a request until it is answered with 200, and returns the answer. With Redis, release line 0.7 fails or holds up some of
-// the first requests after a start, because it asks by connections of an event loop that is closed; then it serves.
+// answered repeats a request until its status is 200, and returns the answer. With Redis, release line 0.7 fails or
+// delays some of the first requests after a start, because it uses connections of a closed event loop.
 func answered(t *testing.T, method, address, body string) string {
 	t.Helper()
 	answer, ok := answeredWithin(t, bootTimeout, method, address, body)
@@ -361,7 +358,7 @@ func answered(t *testing.T, method, address, body string) string {
 	return answer
 }
 
-// answeredWithin is answered for a time; where there was no such answer, it returns the last fault.
+// answeredWithin repeats a request until its status is 200, and returns the last error after a time.
 func answeredWithin(t *testing.T, within time.Duration, method, address, body string) (last string, ok bool) {
 	t.Helper()
 	impatient := &http.Client{Timeout: 5 * time.Second}
@@ -375,14 +372,15 @@ func answeredWithin(t *testing.T, within time.Duration, method, address, body st
 	return last, false
 }
 
-// useServer starts the server in the pod's environment, does something with it and ends it; no secret may be in its log.
+// useServer starts the server in the pod's environment, calls do, and ends the server. The log must not contain the
+// password.
 func useServer(t *testing.T, r release, p pod, do func(t *testing.T, server string) string) string {
 	t.Helper()
 	var text, result string
 	t.Run("run", func(t *testing.T) {
 		var server string
 		var log func() string
-		_ = t.TempDir() // goes after the log has been read, because it was there before
+		_ = t.TempDir() // made first, so that it is removed after the log has been read
 		t.Cleanup(func() {
 			if text = log(); t.Failed() {
 				t.Log(text)

@@ -31,23 +31,22 @@ import (
 const (
 	stories = "testdata/stories"
 	samples = "../../config/samples"
-	// everywhere makes every release boot every story; without it most boot the core ones.
+	// everywhere names the variable that makes every release boot every story. By default, most boot only coreStories.
 	everywhere = "LLSD_BOOT_EVERYTHING"
 )
 
-// coreStories are booted with every release.
 var (
 	coreStories = []string{"us-1.2", "us-1.3", "us-2.1", "us-3.2", "us-3.3"}
-	// alsoOn are further release lines of single stories: the oldest ones that take them, where that is not the oldest of all.
+	// alsoOn maps further stories to the oldest release line that supports them.
 	alsoOn = map[string]string{"sample-registered-stores": catalog.FirstLine(func(l *catalog.Line) bool { return l.RegistersVectorStores })}
 )
 
-// bootsEverything reports whether everything is booted with a release: it is the one that a resource with safety gets, or the newest of all.
+// bootsEverything reports whether all stories boot with a release: pinnedOf07, the newest, or any in the full run.
 func (r release) bootsEverything() bool {
 	return r.version == pinnedOf07.Version || r.newest && r.line == catalog.Newest() || os.Getenv(everywhere) != ""
 }
 
-// story is a resource whose server is booted: a folder of testdata/stories, or a file of config/samples.
+// story is a custom resource whose server is booted: a folder of testdata/stories, or a file of config/samples.
 type story struct{ name, file string }
 
 func allStories(t *testing.T) []story {
@@ -69,10 +68,10 @@ func allStories(t *testing.T) []story {
 	return all
 }
 
-// rowsOf are rows of refused.tsv or not-booted.tsv: a story, release lines, and what is said of it there.
+// rowsOf are rows of refused.tsv or not-booted.tsv: story, release lines, and text.
 type rowsOf [][]string
 
-// text is what is said of a story; ok reports whether there is a row at all.
+// text returns the text about a story; ok reports whether there is a row.
 func (r rowsOf) text(name, line string) (text string, ok bool) {
 	for _, row := range r {
 		if row[0] == name && onLine(row[1], line) {
@@ -82,11 +81,11 @@ func (r rowsOf) text(name, line string) (text string, ok bool) {
 	return "", false
 }
 
-// Every sample and every user story, as the operator would configure it, boots the real server, which then has what the resource asks
-// for, and answers a chat from the backend that the resource names, with the key that it names.
+// Each sample and user story boots the real server with the generated configuration. The server has the requested
+// resources, and answers a chat from the requested backend with the requested key.
 //
-// Proves: US-1.1, US-1.2, US-1.3, US-2.1, US-2.2, US-2.3, US-3.1, US-3.2, US-3.3, US-4.3, EC-1, EC-4, EC-5, FR-021, FR-022, L-09, L-14, R7,
-// R84.
+// Proves: US-1.1, US-1.2, US-1.3, US-2.1, US-2.2, US-2.3, US-3.1, US-3.2, US-3.3, US-4.3, EC-1, EC-4, EC-5, FR-021,
+// FR-022, L-09, L-14, R7, R84.
 func TestStoriesBoot(t *testing.T) {
 	t.Parallel()
 	for _, row := range unbootables(t, "") {
@@ -139,17 +138,17 @@ func TestStoriesBoot(t *testing.T) {
 type booting struct {
 	name, line string
 	asked      requested
-	// config is what would be applied; booted begins as the same.
+	// config is the generated configuration, and booted the tree that boots.
 	config       []byte
 	base, booted map[string]any
 	env          map[string]string
 	backends     *backends
-	// registered are the resources of the spec in the lists of the server, and lists those that the operator asks for.
+	// registered are the spec's resources in the lists of the server, and lists are the paths that the operator requests.
 	registered []serverconfig.Registered
 	lists      map[string]string
 }
 
-// prepare lets the operator's own code make the configuration. It returns false where the operator refuses the story, as it should.
+// prepare generates the configuration with the operator's code. It returns false if the operator refuses the story.
 func prepare(t *testing.T, r release, s story, refused rowsOf) (*booting, bool) {
 	t.Helper()
 	content := framework.ReadFile(t, s.file)
@@ -166,7 +165,7 @@ func prepare(t *testing.T, r release, s story, refused rowsOf) (*booting, bool) 
 	asked := readRequested(t, content)
 	base := baseOf(t, asked.distribution, r)
 	b := &booting{name: s.name, line: r.line, asked: asked, base: parseYAML(t, base), env: podEnvironment(t, made.Desired.Objects)}
-	b.config = base // nothing is generated: the image runs its own configuration, of which the base is the likeness
+	b.config = base // without generated configuration, the image runs its own, which the base represents
 	if made.Desired.Config != nil {
 		b.config, b.registered = made.Desired.Config.YAML, made.Desired.Config.Registered
 	}
@@ -174,7 +173,7 @@ func prepare(t *testing.T, r release, s story, refused rowsOf) (*booting, bool) 
 	return b, true
 }
 
-// What is applied for every sample and every story, whole, is good for every release; this costs no boot.
+// The whole configuration of each sample and story is valid on every release, without a boot.
 //
 // Proves: FR-021, L-09, L-14.
 func TestStoriesAreGood(t *testing.T) {
@@ -191,7 +190,7 @@ func TestStoriesAreGood(t *testing.T) {
 			framework.NoError(t, os.Mkdir(folder, 0o700))
 			env := strings.Builder{}
 			for _, name := range slices.Sorted(maps.Keys(b.env)) {
-				// Secrets stay with the validation's own dummies, which fit where a number must stand.
+				// Secrets keep the dummies of validate.py, which also fit numeric fields.
 				if !strings.HasPrefix(b.env[name], keyPrefix) {
 					fmt.Fprintf(&env, "%s=%s\n", name, b.env[name])
 				}
@@ -212,7 +211,7 @@ func TestStoriesAreGood(t *testing.T) {
 	})
 }
 
-// try lets the code of operator and plugin make what would be applied for a file with one resource.
+// try returns what the operator and the plugin would apply for a file with one resource.
 func try(t *testing.T, r release, file string) *offline.Resource {
 	t.Helper()
 	known, err := settings.Parse(nil)
@@ -232,7 +231,7 @@ func try(t *testing.T, r release, file string) *offline.Resource {
 	return nil
 }
 
-// podEnvironment is the environment that the Deployment gives the server, with canaries for what stands in Secrets.
+// podEnvironment returns the server's environment from the Deployment, with canaries as values of Secrets.
 func podEnvironment(t *testing.T, made []objects.Object) map[string]string {
 	t.Helper()
 	env := map[string]string{}
@@ -263,7 +262,7 @@ func valueOf(t *testing.T, v corev1.EnvVar) string {
 	return ""
 }
 
-// boot starts the server in a folder of its own, on loopback: the only things that differ from a pod.
+// boot starts the server on loopback in a folder of its own.
 func (b *booting) boot(t *testing.T, n *forkServer) *server {
 	t.Helper()
 	dir, port := t.TempDir(), framework.FreePort(t, framework.Loopback)

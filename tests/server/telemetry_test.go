@@ -14,14 +14,13 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
-// exported is a request by which the server exports a signal.
 type exported struct {
 	Path    string            `json:"path"`
 	Headers map[string]string `json:"headers"`
 }
 
-// What the engine makes of telemetry, with the key put in as Kubernetes does, is what the exporters in the server's own environment
-// send, to the paths on which a collector listens, and to a collector with a certificate that is signed by the file's CA.
+// The exporters in the server's environment send the key to the paths of a collector. A CA of the bundle signs the
+// collector's certificate.
 //
 // Proves: FR-003, R25, FR-074.
 func TestTelemetryReachesTheExporter(t *testing.T) {
@@ -72,11 +71,12 @@ func TestTelemetryReachesTheExporter(t *testing.T) {
 	})
 }
 
-// exports runs the exporters in the server's own environment, and reports what they send, by signal; nil for what they do not send.
+// exports runs the exporters in the server's environment and returns their requests by signal, nil for a signal that is
+// not sent.
 func exports(t *testing.T, r release, args ...string) map[string]*exported {
 	t.Helper()
 	python := serverPython(t, r)
-	// A process of its own: the environment counts when the modules are imported.
+	// A separate process, because the modules read the environment on import.
 	out := framework.Output(t, scriptTimeout, pythonEnv(python), python, append([]string{"exports.py"}, args...)...)
 	var requests map[string]*exported
 	if err := json.Unmarshal([]byte(out), &requests); err != nil {

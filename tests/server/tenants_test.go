@@ -15,7 +15,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
-// make posts a JSON body and returns the id of what the server made.
+// make posts a JSON body and returns the id of the created object.
 func (s *authServer) make(t *testing.T, path, body string, as header) string {
 	t.Helper()
 	status, answer := s.do(t, http.MethodPost, path, body, as)
@@ -26,7 +26,6 @@ func (s *authServer) make(t *testing.T, path, body string, as header) string {
 	return made.ID
 }
 
-// inPostgres replaces the backends of a base.
 var inPostgres = strings.NewReplacer(
 	`{type: kv_sqlite, db_path: "${env.SQLITE_STORE_DIR}/kv.db"}`,
 	`{type: kv_postgres, host: localhost, port: "${env.PG_PORT}", db: "${env.PG_DB}", user: "${env.PG_DB}", password: "${env.PG_PASSWORD}"}`,
@@ -34,20 +33,20 @@ var inPostgres = strings.NewReplacer(
 	`{type: sql_postgres, host: localhost, port: "${env.PG_PORT}", db: "${env.PG_DB}", user: "${env.PG_DB}", password: "${env.PG_PASSWORD}"}`,
 )
 
-// bootTenants boots a release with a spec.auth over a base, and more variables.
+// bootTenants boots a release with a spec.auth over a base, with additional variables.
 func bootTenants(t *testing.T, r release, base, auth string, more ...string) *authServer {
 	t.Helper()
 	dir := t.TempDir()
 	file, env := generateAuth(t, r, base, dir, auth)
-	// In its other format, the server needs seconds of a processor to write into its log why it denied something.
+	// In the default format, the server needs seconds of processor time to log why it denied a request.
 	url, log := bootRelease(t, r, file, append(append(more, env...), "OGX_LOG_FORMAT=json")...)
 	return &authServer{url, log}
 }
 
-// The tokens are those of an issuer. The data is in PostgreSQL where the release line can.
+// An issuer signs the tokens. The data is in PostgreSQL if the release line supports tenants there.
 //
-// Proves: R83 (a tenant sees no file, conversation, response or vector store of another one, although its users have the same attributes; a request without a
-// tenant is refused).
+// Proves: R83 (a tenant does not see files, conversations, responses or vector stores of another one, even if their
+// users have the same attributes; a request without a tenant is refused).
 func TestServerSeparatesTenants(t *testing.T) {
 	t.Parallel()
 	database := framework.StartPostgres(t, framework.Loopback)
@@ -83,7 +82,7 @@ func TestServerSeparatesTenants(t *testing.T) {
 			{"/v1/files", s.upload(t, alice), "/content"},
 			{"/v1/vector_stores", store, "/files"},
 			{"/v1/responses", response, "/input_items"},
-			{"/v1/conversations", conversation, "/items"}, // which nobody can list
+			{"/v1/conversations", conversation, "/items"}, // which cannot be listed
 		} {
 			one := kept.list + "/" + kept.id
 			for _, method := range []string{http.MethodGet, http.MethodDelete} {

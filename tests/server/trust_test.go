@@ -28,7 +28,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
-// smallBase boots with every release, and needs nothing that is not there.
+// smallBase boots with every release, without external services.
 const smallBase = `version: 2
 image_name: small
 apis: [inference]
@@ -44,8 +44,8 @@ storage:
 server: {host: 127.0.0.1, port: 8321}
 `
 
-// trustedBy is the environment in which a server of the release trusts what an image trusts whose certifi has another root, and a bundle. What
-// the pod's container does before the server starts is done here, by its own command.
+// trustedBy returns the environment of a server that trusts imageRoot, as a root of its image, and a CA bundle. It runs
+// the command of the pod's init container.
 func trustedBy(t *testing.T, r release, imageRoot, bundle []byte) []string {
 	t.Helper()
 	dir, python := t.TempDir(), serverPython(t, r)
@@ -80,7 +80,7 @@ func trustedBy(t *testing.T, r release, imageRoot, bundle []byte) []string {
 	return env
 }
 
-// serveTLS serves HTTP, as HTTP/2 too, with a certificate of the CA, and returns host and port.
+// serveTLS serves HTTP/1.1 and HTTP/2 with a certificate of the CA, and returns HOST:PORT.
 func serveTLS(t *testing.T, ca *framework.CA, handler http.Handler) string {
 	t.Helper()
 	server := httptest.NewUnstartedServer(handler)
@@ -91,8 +91,8 @@ func serveTLS(t *testing.T, ca *framework.CA, handler http.Handler) string {
 	return "localhost:" + server.URL[strings.LastIndex(server.URL, ":")+1:]
 }
 
-// A CA bundle adds to what the image trusts: each client library of each release reaches a server behind the private CA, and one behind a root that only
-// the image has, and still refuses any other. The same for two providers in one real server, which encrypts with the certificate of spec.networking.tls.
+// Each client library of each release trusts the CA of the bundle and a root of the image, and refuses any other CA.
+// Two providers of a real server with spec.networking.tls also use both CAs.
 //
 // Proves: FR-061, FR-062, FR-063, R26, R66, R40, L-23.
 func TestCABundleAddsToTheRootsOfTheImage(t *testing.T) {
@@ -128,7 +128,7 @@ func TestCABundleAddsToTheRootsOfTheImage(t *testing.T) {
 	})
 }
 
-// bothProvidersAnswer boots a server that encrypts, with a provider behind each CA, and chats with both.
+// bothProvidersAnswer boots a server with TLS and a provider behind each CA, and chats with both.
 func bothProvidersAnswer(t *testing.T, r release, env []string, behind map[string]*framework.CA) {
 	t.Helper()
 	const key = "a-key"
@@ -136,7 +136,7 @@ func bothProvidersAnswer(t *testing.T, r release, env []string, behind map[strin
 	for id, ca := range behind {
 		double, err := modelserverdouble.New(modelserverdouble.Config{Models: []string{"model-of-" + id}, Key: key})
 		framework.NoError(t, err)
-		// Release line 1.0 keeps a connection from its start, whose event loop is gone, and fails the first completion.
+		// Release line 1.0 reuses a connection of its ended startup event loop, and the first completion fails.
 		closing := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Connection", "close")
 			double.ServeHTTP(w, r)
@@ -163,8 +163,7 @@ func bothProvidersAnswer(t *testing.T, r release, env []string, behind map[strin
 	checkHandshakes(t, r, ca, strings.TrimPrefix(url, "https://"))
 }
 
-// bootWithTLS boots the small base with what the engine makes of networking.tls and the providers. Only the directory of the certificate is another
-// one than in a pod.
+// bootWithTLS boots smallBase with networking.tls and the providers. Only the certificate directory differs from a pod.
 func bootWithTLS(t *testing.T, r release, ca *framework.CA, by *http.Client, providers []any, env []string) (url string, printed func() string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -193,7 +192,7 @@ func bootWithTLS(t *testing.T, r release, ca *framework.CA, by *http.Client, pro
 	return bootAt(t, "https://localhost", by, r, file, append(env, "SQLITE_STORE_DIR="+dir)...)
 }
 
-// checkHandshakes proves what docs/networking.md says about the server's TLS.
+// checkHandshakes checks the TLS versions and cipher suites that docs/networking.md describes.
 func checkHandshakes(t *testing.T, r release, ca *framework.CA, address string) {
 	t.Helper()
 	accepts := func(version, suite uint16) bool {
@@ -221,7 +220,7 @@ func checkHandshakes(t *testing.T, r release, ca *framework.CA, address string) 
 	}
 	slices.Sort(suites)
 	t.Logf("TLS 1.2 with %s", strings.Join(suites, ", "))
-	// Before release line 1.2, the server leaves the choice to uvicorn: the suites of TLS 1.0, and in its newer releases those of OpenSSL.
+	// Before release line 1.2, uvicorn chooses the suites: those of TLS 1.0, or in its newer releases those of OpenSSL.
 	want := []string{"TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256", "TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384"}
 	if lineOf(t, r).NeedsInsecure && !slices.Equal(suites, want) {
 		t.Errorf("TLS 1.2 with %v, want %v", suites, want)

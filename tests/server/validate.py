@@ -1,19 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Validates config.yaml files by the real server's own code, without starting it.
+"""Validates config.yaml files with the server's own code, without starting it.
 
-Run it with the Python of a virtual environment that holds the server (venv.sh prints it):
+Run it with the Python of a virtual environment with the server (venv.sh prints it):
 
     "$(./venv.sh 0.7)" validate.py [--json] [--loaded] [--base] [--libyaml] [--env K=V]... [--env-file FILE]... [--dummy PREFIX] CONFIG...
 
-For each file it resolves ${env.…} as the server does, builds the server's config class, looks up every provider that is
-switched on in the server's registry and builds its config class. It reports what fails there, what would fail only at
-boot because one part names what another part lacks, and every key that the server would silently ignore.
-A base (--base) need not say how it is encrypted: what is laid over it does.
+For each file, it resolves ${env.…}, builds the server's config class, looks up each enabled provider in the server's
+registry, and builds its config class. It reports errors, broken references that fail only at boot, and keys that the
+server ignores silently. A base (--base) needs no TLS settings.
 
-Files are read as the server reads them. With --libyaml that takes a tenth of the time, and it is the same for what the engine writes.
+Files are read as the server reads them. --libyaml takes a tenth of the time, with the same result for generated
+configs.
 
-Only the given environment counts, not the caller's: --env over --env-file over a file named `env` beside the config.
-Exit status: 0 all configs are good, 1 something was found, 2 the validation itself could not work.
+Only the given environment applies, not the caller's: --env over --env-file over a file named `env` beside the config.
+Exit status: 0 all configs are valid, 1 there are findings, 2 the validation itself failed.
 """
 
 import argparse
@@ -37,22 +37,22 @@ from ignored import ignored, unexpanded, yaml_keys
 from pydantic import BaseModel, SecretStr, ValidationError
 from server_package import ServerPackage
 
-# Variables without which neither Python nor a default path works.
+# Variables that Python and default paths need.
 KEPT_VARIABLES = ("HOME", "PATH")
 
 
 @dataclass
 class Verdict:
-    """What the validation reports about one file."""
+    """The result for one file."""
 
     config: str
     providers: list[str] = field(default_factory=list)
-    """Providers that were validated, as api/id."""
+    """Validated providers, as api/id."""
     switched_off: int = 0
     findings: list[Finding] = field(default_factory=list)
     is_base: bool = False
     loaded: dict[str, Any] = field(default_factory=dict)
-    """What the server's classes made of each provider's config, by api/id, and of server.auth: secrets in clear text."""
+    """Loaded values of each provider's config, by api/id, and of server.auth, with secrets in clear text."""
 
 
 def validate(
@@ -76,7 +76,7 @@ def _validate(server: ServerPackage, path: Path, verdict: Verdict, loader: Any) 
         return
     try:
         raw = server.replace_env_vars(written)
-    except Exception as error:  # the server's own class of error has no name that all releases share
+    except Exception as error:  # the name of the error class differs between releases
         yield Finding("failure", "", str(error))
         return
     try:
@@ -107,10 +107,10 @@ def _providers(
     verdict: Verdict,
     specs: dict[str, dict[str, Any]],
 ) -> Iterator[Finding]:
-    """Validates the config of every provider that is switched on; fills specs (API to provider id to specification)."""
+    """Validates the config of each enabled provider, and fills specs (API to provider id to specification)."""
     try:
         registry = {api.value: types for api, types in server.provider_registry(config).items()}
-    except Exception as error:  # an external provider's module can raise anything
+    except Exception as error:  # the module of an external provider can raise any error
         yield Finding("failure", "providers", f"the provider registry cannot be built: {error}")
         return
     for api, entries in raw["providers"].items():
@@ -142,7 +142,7 @@ def _providers(
 def _provider_config(
     server: ServerPackage, config: Any, spec: Any, raw: dict[str, Any], path: str
 ) -> Generator[Finding, None, Any]:
-    """Yields what is wrong with a provider's config; returns what the server's class made of it, None for nothing."""
+    """Yields the findings of a provider's config, and returns the parsed config or None."""
     if spec.deprecation_error:
         yield Finding("failure", path, spec.deprecation_error)
     try:
@@ -150,7 +150,7 @@ def _provider_config(
     except ValidationError as error:
         yield from _invalid(error, path, raw)
         return None
-    except Exception as error:  # importing a config class or building it can raise anything
+    except Exception as error:  # a config class can raise any error
         yield Finding("failure", path, f"{type(error).__name__}: {error}")
         return None
     yield from ignored(raw, parsed, path)
@@ -159,7 +159,7 @@ def _provider_config(
 
 
 def plain(value: Any) -> Any:
-    """What was loaded as JSON's types, by the names that YAML uses and with secrets in clear text."""
+    """Returns loaded values as JSON types, with the names of YAML and secrets in clear text."""
     if isinstance(value, SecretStr):
         return value.get_secret_value()
     if isinstance(value, BaseModel):
@@ -173,7 +173,7 @@ def plain(value: Any) -> Any:
 
 
 def _invalid(error: ValidationError, path: str, raw: Any) -> Iterator[Finding]:
-    """One finding per error of pydantic. Its text of the input is left out: it may be a secret."""
+    """Yields a finding for each pydantic error, without the input, which may be a secret."""
     for detail in error.errors(include_url=False, include_context=False, include_input=False):
         place, node = path, raw
         for step in detail["loc"]:
@@ -187,7 +187,7 @@ def _invalid(error: ValidationError, path: str, raw: Any) -> Iterator[Finding]:
 
 
 def read_env(path: Path) -> dict[str, str]:
-    """Reads lines K=V; empty lines and lines that start with # do not count."""
+    """Reads lines K=V, and ignores empty lines and lines that start with #."""
     env: dict[str, str] = {}
     for line in path.read_text(encoding="utf-8").splitlines():
         if line.strip() and not line.startswith("#"):
@@ -204,7 +204,7 @@ def assignment(text: str) -> tuple[str, str]:
 
 
 def dummies(path: Path, prefix: str) -> dict[str, str]:
-    """A value for every variable of this prefix that the file names: a port or an address where the name says so."""
+    """Returns a value for each variable of the file with this prefix: a port or an address if the name says so."""
     text = path.read_text(encoding="utf-8") if path.is_file() else ""
     names = re.findall(r"\$\{env\.(" + re.escape(prefix) + "[A-Z0-9_]*)", text)
     return {name: _dummy(name) for name in names}
@@ -221,7 +221,7 @@ def _dummy(name: str) -> str:
 
 
 def environment(path: Path, arguments: argparse.Namespace) -> dict[str, str]:
-    """The environment in which a file is validated."""
+    """Returns the environment for the validation of a file."""
     env = {name: os.environ[name] for name in KEPT_VARIABLES if name in os.environ}
     if arguments.dummy:
         env |= dummies(path, arguments.dummy)
@@ -232,7 +232,7 @@ def environment(path: Path, arguments: argparse.Namespace) -> dict[str, str]:
 
 
 def report(verdicts: list[Verdict]) -> str:
-    """The verdicts as text for people."""
+    """Returns the verdicts as text."""
     lines = []
     for verdict in verdicts:
         count = f"{len(verdict.providers)} providers validated, {verdict.switched_off} switched off"
@@ -254,7 +254,7 @@ def main() -> int:
     arguments = parser.parse_args()
 
     warnings.simplefilter("ignore")
-    # Whatever the server's modules print while they are imported must not mix with the verdicts.
+    # Output of imported modules must not mix with the verdicts.
     with contextlib.redirect_stdout(sys.stderr):
         try:
             server = server_package.load()

@@ -20,19 +20,18 @@ import (
 )
 
 const (
-	// venvTimeout bounds building the virtual environment: seconds with a warm package cache, minutes without.
-	venvTimeout = 15 * time.Minute
-	// scriptTimeout bounds one run of a script in it.
+	// venvTimeout is enough without a package cache; with one, it takes seconds.
+	venvTimeout   = 15 * time.Minute
 	scriptTimeout = 5 * time.Minute
 )
 
-// verdict is what the validation reports about one file.
+// verdict is the result of validate.py for one file.
 type verdict struct {
 	Config      string    `json:"config"`
 	Providers   []string  `json:"providers"`
 	SwitchedOff int       `json:"switched_off"`
 	Findings    []finding `json:"findings"`
-	// Loaded is what the server made of each provider's config, by api/id, and of server.auth; only with --loaded.
+	// Loaded is what the server loaded from each provider's config, by API/ID, and from server.auth; only with --loaded.
 	Loaded map[string]map[string]any `json:"loaded"`
 }
 
@@ -46,10 +45,10 @@ func (f finding) String() string {
 	return fmt.Sprintf("%s  %s: %s", f.Kind, f.Path, f.Message)
 }
 
-// pythons are the Pythons of the releases that were asked for, by version.
+// pythons has a function for each release in use, by version, which finds its Python once.
 var pythons sync.Map
 
-// findPython returns the Python of a release, from the environment or from venv.sh, which builds what is not there.
+// findPython returns the Python of a release from the environment, or from venv.sh, which builds a missing one.
 func findPython(r release) (string, error) {
 	find, _ := pythons.LoadOrStore(r.version, sync.OnceValues(func() (string, error) {
 		for _, name := range []string{r.version, r.line} {
@@ -72,7 +71,7 @@ func findPython(r release) (string, error) {
 	return find.(func() (string, error))()
 }
 
-// readScripts opens what the Go code does not, so that "go test" knows of it and never takes a former result for one of new scripts.
+// readScripts opens the files that only scripts read, so that "go test" does not reuse a cached result after a change.
 var readScripts = sync.OnceValue(func() error {
 	for _, pattern := range []string{"*.py", "*.sh", "*.tsv"} {
 		files, err := filepath.Glob(pattern)
@@ -88,7 +87,6 @@ var readScripts = sync.OnceValue(func() error {
 	return nil
 })
 
-// serverPython returns the Python of the virtual environment that holds a release of the server.
 func serverPython(t *testing.T, r release) string {
 	t.Helper()
 	framework.NoError(t, readScripts())
@@ -100,7 +98,7 @@ func serverPython(t *testing.T, r release) string {
 	return python
 }
 
-// runScript runs one of this folder's scripts with a release and returns its output; a script that found something is not an error.
+// runScript runs a script of this folder with a release and returns its output. found reports exit status 1.
 func runScript(t *testing.T, r release, script string, args ...string) (output []byte, found bool) {
 	t.Helper()
 	output, status, complaints := forkServerOf(t, r).run(t, nil, script, args...)
@@ -110,15 +108,15 @@ func runScript(t *testing.T, r release, script string, args ...string) (output [
 	return output, status == 1
 }
 
-// pythonEnv is the environment for a Python that runs a script of this folder. Byte code goes beside the virtual environment:
-// nothing of it in the checkout, and the next run imports the server twice as fast.
+// pythonEnv returns the environment for a script of this folder. Byte code is cached beside the virtual environment,
+// which makes the next import twice as fast and keeps the checkout clean.
 func pythonEnv(python string) []string {
 	return append(slices.DeleteFunc(os.Environ(), func(variable string) bool {
 		return strings.HasPrefix(variable, "PYTHONDONTWRITEBYTECODE=") || strings.HasPrefix(variable, "PYTHONPATH=")
 	}), "PYTHONPATH="+tinyPackages(), "PYTHONPYCACHEPREFIX="+filepath.Join(filepath.Dir(filepath.Dir(python)), "pycache"))
 }
 
-// validate returns one verdict per config, in the order of the arguments that are files.
+// validate returns one verdict for each config in args, in their order.
 func validate(t *testing.T, r release, args ...string) []verdict {
 	t.Helper()
 	out, found := runScript(t, r, "validate.py", append([]string{"--json"}, args...)...)

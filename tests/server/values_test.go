@@ -22,7 +22,6 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
-// triedValues are written into fields of every type.
 var triedValues = []any{
 	nil, "", "x", "5", " 5 ", "5.0", "5.5", "-5", "+5", "1e3", "1_000", "1__0", "0x10", "inf", "nan", "٥", true, false, 0, 1, 2, -3, 5.5,
 	"yes", "True", "T", "oN", "2", "http://x", " http://x ", "HTTP://X", "x://y", "http://", "http://a b", "//x",
@@ -30,14 +29,14 @@ var triedValues = []any{
 	map[string]any{}, map[string]any{"a": "b"}, map[string]any{"a": 1}, map[string]any{"a": nil}, map[string]any{"a": []any{"b"}},
 }
 
-// files are fields whose text names a file that must be there, which only the server can know.
+// files are fields that name an existing file, which only the server can check.
 var files = []string{"tls_verify", "verify", "client_cert", "client_key", "cacert"}
 
-// validatedByCode are fields whose value must fit that of another one, or that code of the server validates beside their type.
+// validatedByCode matches fields that the server's code also checks, for example against another field.
 var validatedByCode = regexp.MustCompile(`^(pool_(min|max)_size|vector_index\.(lists|probes)|.*\.rewrite_query_params\.(max_tokens|temperature)|.*_template)$`)
 
-// The engine refuses a value of settings exactly where the server does, for fields of each kind that there is on each release line: in the config
-// itself and in its maps, with the items of lists, the values of free maps, and the kinds of unions.
+// The test tries fields of each kind on each release line: fields of the config and of its maps, list items, values of
+// free maps, and kinds of unions.
 //
 // Proves: FR-033, R8, NFR-003.
 func TestValuesAsTheServerTakesThem(t *testing.T) {
@@ -73,13 +72,12 @@ type triedField struct {
 	row   *catalog.Provider
 	path  []string
 	field catalog.Field
-	// beside are the fields that the map cannot do without, where the field stands in one.
+	// beside are the required fields of the map that contains the field, if any.
 	beside map[string]any
 }
 
 func (f *triedField) name() string { return strings.Join(f.path, ".") }
 
-// settings are those that set the field.
 func (f *triedField) settings(value any) map[string]any {
 	last := len(f.path) - 1
 	settings := maps.Clone(f.beside)
@@ -93,10 +91,10 @@ func (f *triedField) settings(value any) map[string]any {
 	return settings
 }
 
-// mustSaySomething reports where the engine is stricter than the server.
+// mustSaySomething reports whether the engine is stricter than the server: it rejects empty required values.
 func (f *triedField) mustSaySomething(value any) bool { return f.field.Required && value == "" }
 
-// isNarrower reports where the engine knows less than the server.
+// isNarrower reports whether only the server can reject the value.
 func (f *triedField) isNarrower(line *catalog.Line, value any) bool {
 	name := f.path[len(f.path)-1]
 	isScalar := true
@@ -106,11 +104,11 @@ func (f *triedField) isNarrower(line *catalog.Line, value any) bool {
 	}
 	_, isMap := value.(map[string]any)
 	return isScalar && (slices.Contains(files, name) || validatedByCode.MatchString(f.name())) ||
-		(value == nil && f.field.Default == nil) || // the default is not a scalar, and so the catalog has none
-		(isMap && needsFields(line, f.field)) // the operator fills in what is missing
+		(value == nil && f.field.Default == nil) || // the catalog has only scalar defaults
+		(isMap && needsFields(line, f.field)) // the operator adds missing fields
 }
 
-// needsFields reports a map that the server refuses without some fields.
+// needsFields reports whether the server refuses the map without some fields.
 func needsFields(line *catalog.Line, field catalog.Field) bool {
 	for _, inner := range line.Objects[field.Object] {
 		if inner.Required {
@@ -122,7 +120,7 @@ func needsFields(line *catalog.Line, field catalog.Field) bool {
 
 func tryID(field, value int) string { return fmt.Sprintf("try-%d-%d", field, value) }
 
-// fieldsOfEachKind chooses one field of each kind: type, values, and how it goes with null.
+// fieldsOfEachKind returns one field of each kind: type, values, and handling of null.
 func fieldsOfEachKind(line *catalog.Line) []triedField {
 	var fields []triedField
 	seen := map[string]bool{}
@@ -131,7 +129,7 @@ func fieldsOfEachKind(line *catalog.Line) []triedField {
 		kind := fmt.Sprint(f.field.Type, f.field.Secret, f.field.AnyOf, f.field.Elements, f.field.Values, f.field.Object, f.field.Store,
 			f.field.Required, f.field.Nullable, f.field.Default != nil, len(f.path) > 1)
 		if f.field.Type == catalog.TypeInt || f.field.Type == catalog.TypeFloat {
-			kind += f.path[len(f.path)-1] // numbers have limits
+			kind += f.path[len(f.path)-1] // limits differ by field
 		}
 		if seen[kind] {
 			return
@@ -159,7 +157,7 @@ func fieldsOfEachKind(line *catalog.Line) []triedField {
 	return fields
 }
 
-// kindsOf returns, for each kind that a map can have, the fields that it cannot do without.
+// kindsOf returns the required fields of each kind that a map can have.
 func kindsOf(fields map[string]catalog.Field) []map[string]any {
 	required := map[string]any{}
 	chooser := ""
@@ -183,7 +181,7 @@ func kindsOf(fields map[string]catalog.Field) []map[string]any {
 	return kinds
 }
 
-// valuesRefusedByTheServer lets the server load one config in which every value of every field is a provider of its own.
+// valuesRefusedByTheServer loads one config that has a provider for each value of each field.
 func valuesRefusedByTheServer(t *testing.T, r release, fields []triedField) map[string]bool {
 	t.Helper()
 	data, _ := distributions.Base("starter", r.line)
@@ -208,7 +206,7 @@ func valuesRefusedByTheServer(t *testing.T, r release, fields []triedField) map[
 		id, place, _ := strings.Cut(rest, "].config")
 		var at, value int
 		if n, _ := fmt.Sscanf(id, "%d-%d", &at, &value); f.Kind == "failure" && ok && n == 2 {
-			// What the class wants beside the field does not count; a failure in its code names no field.
+			// Failures of other fields do not count. A failure in the class's code names no field.
 			if field := fields[at].path[0]; place == "" || strings.HasPrefix(place+".", "."+field+".") || strings.HasPrefix(place, "."+field+"[") {
 				refused[tryID(at, value)] = true
 			}

@@ -1,17 +1,18 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# venv.sh LINE|VERSION: prints the Python of a cached virtual environment that holds the real server of that release
-# (a row of releases.tsv) and the extra packages of its line (extras.tsv), building it first when it is not there. Safe to run several
-# times at once. Every recipe has an environment of its own, so a change of the recipe takes nothing away from who runs the former one.
-# venv.sh all: does so for the newest release of every line, JOBS (2) at a time, and prints one row each: line, tab, Python.
+# venv.sh LINE|VERSION: prints the Python of a cached virtual environment with the real server of a release and the
+# extra packages of its release line (extras.tsv), and builds a missing one. It can run several times at once. Each
+# recipe has its own environment, so that a change does not affect users of the former recipe.
+# venv.sh all: does this for the newest release of each release line, JOBS (2) at a time, and prints rows: release line,
+# tab, Python.
 #
-# Environment: PYTHON (the Python to build with), LLSD_CACHE (where the cache lives, else XDG_CACHE_HOME, else ~/.cache).
+# Environment: PYTHON (the Python to build with), LLSD_CACHE (the cache folder, else XDG_CACHE_HOME, else ~/.cache).
 set -euo pipefail
 # shellcheck source=tests/server/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
-# usable tells whether the environment was built by this recipe and its Python still starts.
+# usable succeeds if the environment has this recipe and its Python starts.
 usable() {
   [ "$(cat "$venv/recipe" 2>/dev/null)" = "$recipe" ] && "$venv/bin/python" -c '' 2>/dev/null
 }
@@ -24,7 +25,7 @@ build() {
   mkdir -p "$(dirname "$venv")"
   scratch=$(mktemp -d "$venv.XXXXXX")
   trap 'rm -rf "$scratch"' EXIT
-  # Relocatable, because it is built aside and takes its place only when it is complete.
+  # Relocatable, because it moves to its place when it is complete.
   UV_PYTHON_DOWNLOADS=never "$uv" venv --quiet --relocatable --python "$python" "$scratch/venv"
   # shellcheck disable=SC2086 # one word for each requirement
   "$uv" pip install --quiet --only-binary :all: --require-hashes --python "$scratch/venv/bin/python" --constraints "$lock" $requirements
@@ -36,7 +37,7 @@ build() {
 all() {
   local script
   script=$(realpath "${BASH_SOURCE[0]}")
-  # Once, before everybody waits for it.
+  # Once, so that the builds do not wait for it.
   uv_bin >/dev/null
   release_lines | xargs -P "${JOBS:-2}" -I '{}' "$script" '{}' >/dev/null
   release_lines | while read -r line; do printf '%s\t%s\n' "$line" "$("$script" "$line")"; done

@@ -16,7 +16,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/parse"
 )
 
-// Document returns a configuration to edit. It has the given sections, and the version that every configuration needs.
+// Document returns a configuration with the sections and the required version.
 func Document(t testing.TB, sections string) *document.Document {
 	t.Helper()
 	base, err := document.ParseBase("small", []byte("version: 2\n"+sections))
@@ -36,7 +36,7 @@ func Text(t testing.TB, doc *document.Document) string {
 	return strings.TrimPrefix(string(text), "version: 2\n")
 }
 
-// Compact returns YAML in one form: of its values alone, with sorted keys.
+// Compact returns YAML as JSON with sorted keys.
 func Compact(t testing.TB, text string) string {
 	t.Helper()
 	compact, err := sigsyaml.YAMLToJSON([]byte(text))
@@ -46,7 +46,7 @@ func Compact(t testing.TB, text string) string {
 	return string(compact)
 }
 
-// Line returns a release line of the catalog, to change as a test likes.
+// Line returns a copy of a release line of the catalog.
 func Line(t testing.TB, name string) *catalog.Line {
 	t.Helper()
 	line, ok := catalog.Get(name)
@@ -57,7 +57,7 @@ func Line(t testing.TB, name string) *catalog.Line {
 	return &changeable
 }
 
-// Newest returns the newest release line of the catalog, to change as a test likes.
+// Newest returns a copy of the newest release line of the catalog.
 func Newest(t testing.TB) *catalog.Line {
 	t.Helper()
 	return Line(t, catalog.Newest())
@@ -73,7 +73,7 @@ func Spec(t testing.TB, text string) *v1alpha2.LlamaStackDistributionSpec {
 	return spec
 }
 
-// Parsed reads the spec of a custom resource, and its open fields.
+// Parsed reads the spec of a custom resource with its open fields, and fails on a problem.
 func Parsed(t testing.TB, text string) *parse.Spec {
 	t.Helper()
 	parsed := parse.Parse(Spec(t, text))
@@ -83,7 +83,7 @@ func Parsed(t testing.TB, text string) *parse.Spec {
 	return parsed
 }
 
-// Problems returns one line for each problem: "Warning" where it is one, its reason, its path, and what is wrong.
+// Problems returns a line for each problem: "Warning" for a warning, then reason, path and detail.
 func Problems(problems *problem.Collector) string {
 	var b strings.Builder
 	for _, p := range problems.List() {
@@ -95,7 +95,7 @@ func Problems(problems *problem.Collector) string {
 	return b.String()
 }
 
-// Section returns a section of YAML in the form of Compact; empty where it is absent.
+// Section returns a section of YAML in the form of Compact, or "" if it is absent.
 func Section(t testing.TB, text, name string) string {
 	t.Helper()
 	var sections map[string]any

@@ -50,12 +50,12 @@ func output() unsafe.Pointer { return unsafe.Pointer(unsafe.SliceData(answer)) }
 
 //go:wasmexport ask
 func ask() uint32 {
-	return respond(func(q playground.Question) (any, error) { return engine.Ask(context.Background(), q) })
+	return respond(func(q playground.Request) (any, error) { return engine.Run(context.Background(), q) })
 }
 
 //go:wasmexport choices
 func choices() uint32 {
-	return respond(func(at playground.Place) (any, error) { return engine.Choices(at), nil })
+	return respond(func(at playground.Position) (any, error) { return engine.Complete(at), nil })
 }
 
 // settle prepares for a snapshot: only what is needed stays in memory.

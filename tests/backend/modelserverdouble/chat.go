@@ -10,10 +10,9 @@ import (
 	"strings"
 )
 
-// completionID names every completion: nothing depends on it being unique.
 const completionID = "chatcmpl-double"
 
-// chatRequest is the part of a chat completion request that a Double looks at.
+// chatRequest has the used fields of a chat completion request.
 type chatRequest struct {
 	Model    string        `json:"model"`
 	Messages []chatMessage `json:"messages"`
@@ -34,7 +33,6 @@ type chatMessage struct {
 	Content json.RawMessage `json:"content"`
 }
 
-// complete answers a chat completion.
 func (d *Double) complete(w http.ResponseWriter, r *http.Request, request Request) {
 	var chat chatRequest
 	err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxBody)).Decode(&chat)
@@ -63,13 +61,13 @@ func (d *Double) complete(w http.ResponseWriter, r *http.Request, request Reques
 }
 
 const (
-	// guards begins the names of models that judge texts as Llama Guard does.
+	// guards is the name prefix of models that classify texts as Llama Guard does.
 	guards = "llama-guard"
-	// Harmful is what those models find harmful.
+	// Harmful is the text that those models classify as unsafe.
 	Harmful = "forbidden"
 )
 
-// Answer is the text with which a Double's model answers a last message.
+// Answer returns a model's answer to a last message.
 func Answer(model, message string) string {
 	switch {
 	case !strings.HasPrefix(model, guards):
@@ -81,15 +79,14 @@ func Answer(model, message string) string {
 	}
 }
 
-// searches is the call of the first tool that searches, for the last message; nil where there is no such tool, or the message is not the user's: then it
-// may be what the tool found.
+// searches returns a call of the first search tool with the last message. It returns nil without such a tool, and for a
+// message that is not the user's, such as a tool result.
 func (c *chatRequest) searches() map[string]any {
 	if c.Messages[len(c.Messages)-1].Role != "user" {
 		return nil
 	}
 	for _, tool := range c.Tools {
 		if strings.Contains(tool.Function.Name, "search") {
-			// Maps of strings always encode.
 			query, _ := json.Marshal(map[string]string{"query": lastText(*c)})
 			return map[string]any{
 				"index": 0, "id": "call-double", "type": "function", "function": map[string]any{"name": tool.Function.Name, "arguments": string(query)},
@@ -99,13 +96,13 @@ func (c *chatRequest) searches() map[string]any {
 	return nil
 }
 
-// stream answers as server-sent events, word by word.
+// stream writes the answer as server-sent events, word by word.
 func stream(w http.ResponseWriter, chat chatRequest) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	flusher := http.NewResponseController(w)
 	send := func(delta any, finish any) {
 		writeEvent(w, chunk(chat.Model, []any{map[string]any{"index": 0, "delta": delta, "finish_reason": finish}}, nil))
-		// A connection that cannot be flushed still gets everything at its end.
+		// Without a flush, the client gets everything at the end.
 		_ = flusher.Flush()
 	}
 	send(map[string]any{"role": "assistant", "content": ""}, nil)
@@ -132,17 +129,15 @@ func chunk(model string, choices []any, usage any) map[string]any {
 }
 
 func writeEvent(w http.ResponseWriter, body map[string]any) {
-	// Maps of strings, numbers and slices always encode.
 	data, _ := json.Marshal(body)
 	_, _ = fmt.Fprintf(w, "data: %s\n\n", data)
 }
 
-// usage is what every completion is said to have cost, in tokens.
 func usage() map[string]any {
 	return map[string]any{"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
 }
 
-// lastText is the text of the last message, its parts joined.
+// lastText returns the joined text parts of the last message.
 func lastText(chat chatRequest) string {
 	content := chat.Messages[len(chat.Messages)-1].Content
 	var text string
@@ -152,7 +147,7 @@ func lastText(chat chatRequest) string {
 	var parts []struct {
 		Text string `json:"text"`
 	}
-	// Content that is neither a text nor parts is answered as if it were empty.
+	// Other content counts as empty.
 	_ = json.Unmarshal(content, &parts)
 	for _, part := range parts {
 		text += part.Text

@@ -17,36 +17,35 @@ import (
 const (
 	// maxBody bounds a request's body, in bytes.
 	maxBody = 1 << 20
-	// maxRequests bounds the records; the oldest go first.
+	// maxRequests bounds the recorded requests; the oldest are dropped first.
 	maxRequests = 1000
 )
 
-// Config says which models a Double serves and to whom.
+// Config has the models and the key of a Double.
 type Config struct {
-	// Models are the ids that GET /v1/models lists, and that chat completions and embeddings accept. At least one.
+	// Models are the ids of the served models, at least one.
 	Models []string
-	// Key is the bearer key that every call under /v1 must carry. Not empty, unless the Double is open.
+	// Key is the bearer key for all paths under /v1, not empty unless the Double is open.
 	Key string
-	// Open means that no call needs a key; Key is empty then.
+	// Open means that no request needs a key.
 	Open bool
 }
 
-// Request is what a Double remembers of one call under /v1.
+// Request is a recorded request under /v1.
 type Request struct {
 	Method string `json:"method"`
 	Path   string `json:"path"`
-	// Model is the model that a chat completion or an embedding asked for; empty for other calls.
+	// Model is the requested model of a chat completion or an embedding.
 	Model string `json:"model,omitempty"`
-	// Stream reports whether a chat completion asked for a stream.
+	// Stream reports whether a chat completion requested a stream.
 	Stream bool `json:"stream,omitempty"`
-	// KeyMatched reports whether the call carried the right key, or needed none.
+	// KeyMatched reports whether the request had the right key, or needed none.
 	KeyMatched bool `json:"keyMatched"`
-	// KeyHash is the first 8 hexadecimal digits of the SHA-256 of the key that came, by which a test distinguishes two keys;
-	// empty when none came.
+	// KeyHash is the first 8 hexadecimal digits of the SHA-256 of the received key, or empty without a key.
 	KeyHash string `json:"keyHash,omitempty"`
 }
 
-// Double is an http.Handler that answers like a model server and remembers what it was asked. It is safe for concurrent use.
+// Double is an http.Handler that answers like a model server and records the requests. It is safe for concurrent use.
 type Double struct {
 	config Config
 	mux    *http.ServeMux
@@ -55,7 +54,7 @@ type Double struct {
 	requests []Request
 }
 
-// New makes a Double, or says what the config lacks.
+// New returns a Double, or an error if the Config is invalid.
 func New(config Config) (*Double, error) {
 	if len(config.Models) == 0 || slices.Contains(config.Models, "") {
 		return nil, errors.New("model server double: at least one model is needed, and none may be empty")
@@ -78,7 +77,7 @@ func (d *Double) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	d.mux.ServeHTTP(w, r)
 }
 
-// Requests returns what came in under /v1, oldest first, including calls that were refused.
+// Requests returns the recorded requests, oldest first, including refused ones.
 func (d *Double) Requests() []Request {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -109,8 +108,8 @@ func (d *Double) forgetRequests(w http.ResponseWriter, _ *http.Request) {
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// authenticated hands a call on with its record filled in as far as the headers have it; a call without the right key is
-// remembered and refused.
+// authenticated records and refuses requests without the right key, and passes other requests with their record to
+// next.
 func (d *Double) authenticated(next func(http.ResponseWriter, *http.Request, Request)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		key, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
@@ -149,11 +148,11 @@ func (d *Double) listModels(w http.ResponseWriter, _ *http.Request, request Requ
 func writeJSON(w http.ResponseWriter, status int, body any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	// The caller may have gone away; nobody is left to inform.
+	// The client may have disconnected.
 	_ = json.NewEncoder(w).Encode(body)
 }
 
-// writeError answers in the form of OpenAI's API errors, which clients turn into their own error types.
+// writeError writes an error as the OpenAI API does, which clients map to their error types.
 func writeError(w http.ResponseWriter, status int, code, message string) {
 	writeJSON(w, status, map[string]any{"error": map[string]any{
 		"message": message, "type": "invalid_request_error", "param": nil, "code": code,

@@ -26,7 +26,7 @@ func serve(t *testing.T) string {
 	return server.URL
 }
 
-// call returns the status and the body of one request; an empty bearer sends no Authorization header.
+// call returns the status and the body of a response. An empty bearer sends no Authorization header.
 func call(t *testing.T, method, url, bearer, body string) (int, string) {
 	t.Helper()
 	var header []string

@@ -10,17 +10,16 @@ import (
 	"strings"
 )
 
-// EmbeddingDimension is the length of the vectors that a Double makes of texts: that of the model all-minilm-l6-v2.
+// EmbeddingDimension is the vector length of the model all-minilm-l6-v2.
 const EmbeddingDimension = 384
 
-// embeddingRequest is the part of an embedding request that a Double looks at.
+// embeddingRequest has the used fields of an embedding request.
 type embeddingRequest struct {
 	Model string `json:"model"`
 	// Input is a text or a list of texts.
 	Input json.RawMessage `json:"input"`
 }
 
-// embed answers with a vector for each text.
 func (d *Double) embed(w http.ResponseWriter, r *http.Request, request Request) {
 	var asked embeddingRequest
 	err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxBody)).Decode(&asked)
@@ -47,7 +46,7 @@ func (d *Double) embed(w http.ResponseWriter, r *http.Request, request Request) 
 	writeJSON(w, http.StatusOK, map[string]any{"object": "list", "data": data, "model": asked.Model, "usage": usage()})
 }
 
-// Embedding is the vector that a Double makes of a text: that of one text is always the same, and that of an empty text is not zero.
+// Embedding returns the vector of a text. It depends on the text alone and is never zero.
 func Embedding(text string) []float64 {
 	vector := make([]float64, EmbeddingDimension)
 	vector[0] = 1

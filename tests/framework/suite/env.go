@@ -69,7 +69,8 @@ func serverDouble(t testing.TB) *httptest.Server {
 	return server
 }
 
-// MakeSettings creates the operator's settings with one key. They are removed by the returned function or when the test ends.
+// MakeSettings creates the operator's settings with one key. They are removed by the returned function or when the test
+// ends.
 func (e *Env) MakeSettings(key, value string) (remove func()) {
 	e.T.Helper()
 	cm := &corev1.ConfigMap{

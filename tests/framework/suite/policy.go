@@ -43,7 +43,7 @@ func policyApplies(ctx context.Context, namespace string) (bool, error) {
 	return false, err
 }
 
-// Whether the policy validates a namespace.
+// The results of policyApplies.
 const (
 	inForce = true
 	exempt  = false

@@ -16,7 +16,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
-// Replay creates recorded custom resources of the namespace "own", converted to v1alpha2, and the objects that release 0.9 made for them.
+// Replay creates recorded custom resources of the namespace "own", converted to v1alpha2, and the objects that release
+// 0.9 made for them.
 func (e *Env) Replay(names ...string) []*framework.Recorded {
 	e.T.Helper()
 	recorded, beside, err := framework.Recording()

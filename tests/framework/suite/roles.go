@@ -12,10 +12,10 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
-// Kind is a package of tests that shows a part of the operator's requests.
+// Kind selects what a test package checks about the roles.
 type Kind int
 
-// The kinds. Together, their tests use each permission of the roles but those of usedOtherwise.
+// The kinds. Together, their tests use each permission of the roles except usedOtherwise.
 const (
 	Integration Kind = iota
 	Lifecycle
@@ -70,7 +70,7 @@ func expand(listed map[string]string) map[string]string {
 	return all
 }
 
-// requests are those to control planes of single tests.
+// requests are the requests to control planes of single tests.
 var requests struct {
 	mu  sync.Mutex
 	all []framework.Request
@@ -85,8 +85,8 @@ func KeepRequests(c *framework.Cluster) error {
 	return err
 }
 
-// checkRoles compares the operator's requests with the roles of the released manifest. Whether each permission is used is checked only after all
-// tests of a package.
+// checkRoles compares the operator's requests with the roles of the released manifest. It checks unused permissions
+// only after all tests of a package.
 //
 // Proves: L-19.
 func (k Kind) checkRoles() error {

@@ -60,7 +60,8 @@ func (l *logBuffer) Write(p []byte) (int, error) {
 	return l.b.Write(p)
 }
 
-// Main starts the control plane, runs the tests, calls the functions after them, and exits. The kind says what the tests show about the roles.
+// Main starts the control plane, runs the tests, calls the functions after them, and exits. kind selects the check of
+// the roles.
 func Main(m *testing.M, kind Kind, after ...func() error) {
 	log := &logBuffer{}
 	flags := flag.NewFlagSet("manager", flag.ContinueOnError)
@@ -135,7 +136,7 @@ func connect() error {
 	if err := Cluster.Install(ctx); err != nil {
 		return err
 	}
-	// No process serves webhooks in this cluster, and the second one rejects what it cannot ask about.
+	// The second webhook rejects what it cannot validate, and no process serves webhooks in this cluster.
 	if _, err := Cluster.KubectlRun(ctx, "patch", "validatingwebhookconfiguration", certificates.ValidationName, "--type=json",
 		"-p", `[{"op":"remove","path":"/webhooks/1"}]`); err != nil {
 		return err

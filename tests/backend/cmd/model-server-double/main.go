@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command model-server-double serves a modelserverdouble.Double until it is told to stop.
+// Command model-server-double serves a modelserverdouble.Double until SIGTERM or SIGINT.
 //
-// The key comes from the file that --key-file names, else from the environment variable API_KEY, never from a flag.
+// The key comes from the file of --key-file or the environment variable API_KEY.
 package main
 
 import (
@@ -69,7 +69,7 @@ func readKey(file string) (string, error) {
 	return strings.TrimSpace(string(content)), nil
 }
 
-// serve listens until the context ends, then lets open requests finish for a while.
+// serve listens until the context ends, and then waits up to shutdownTimeout for pending requests.
 func serve(ctx context.Context, server *http.Server) error {
 	failed := make(chan error, 1)
 	go func() { failed <- server.ListenAndServe() }()

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A tiny external provider of the project's own: inference that answers with what it is asked, and a tool that reverses text."""
+"""A tiny external provider: inference that repeats the last message, and a tool that reverses text."""

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The classes of the server, under whichever name its release has them: a package is bound to the releases whose names it knows."""
+"""The classes of the server, under the names of all supported releases."""
 
 import importlib
 from typing import Any
 
-# Up to 0.3, from 0.4 to 0.7, and from 0.8 on.
+# From 0.8 on, from 0.4 to 0.7, and up to 0.3.
 DATATYPES = ("ogx_api", "llama_stack_api", "llama_stack.providers.datatypes")
 INFERENCE = ("ogx_api", "llama_stack_api", "llama_stack.apis.inference")
 MODELS = ("ogx_api", "llama_stack_api", "llama_stack.apis.models")
@@ -12,7 +12,7 @@ TOOLS = ("ogx_api", "llama_stack_api", "llama_stack.apis.tools")
 
 
 def find(modules: tuple[str, ...], name: str) -> Any:
-    """The class of this name, from the first module that is there."""
+    """Returns the class from the first installed module."""
     for module in modules:
         try:
             return getattr(importlib.import_module(module), name)

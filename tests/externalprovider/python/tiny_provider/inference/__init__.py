@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Inference without a model: the answer is the greeting of the config, and the last message."""
+"""Inference without a model: an answer is the greeting of the config and the last message."""
 
 import time
 from typing import Any
@@ -10,7 +10,7 @@ from tiny_provider import server_api
 
 
 class TinyConfig(BaseModel):
-    """What the config of the provider may say."""
+    """The config of the provider."""
 
     greeting: str = "tiny"
     base_url: str = ""
@@ -19,7 +19,7 @@ class TinyConfig(BaseModel):
 
 
 class TinyInference:
-    """Answers every chat itself."""
+    """Answers chats without a model."""
 
     model_store = None
 
@@ -27,27 +27,27 @@ class TinyInference:
         self.config = config
 
     async def initialize(self) -> None:
-        """There is nothing to prepare."""
+        """Does nothing."""
 
     async def shutdown(self) -> None:
-        """There is nothing to end."""
+        """Does nothing."""
 
     async def register_model(self, model: Any) -> Any:
-        """Takes every model."""
+        """Accepts every model."""
         return model
 
     async def unregister_model(self, model_id: str) -> None:
-        """Forgets no model, because it knows none."""
+        """Does nothing."""
 
     async def list_models(self) -> None:
-        """Brings no models."""
+        """Has no models of its own."""
 
     async def should_refresh_models(self) -> bool:
-        """Tells that there never are other models."""
+        """Never has new models."""
         return False
 
     async def openai_chat_completion(self, params: Any) -> Any:
-        """Answers one chat; whether a key is there, but not which, is part of the answer."""
+        """Answers a chat. The answer says whether the config has a key."""
         key = "with a key" if self.config.api_token else "without a key"
         text = f"{self.config.greeting} ({self.config.base_url or 'nowhere'}, {key}): {params.messages[-1].content}"
         choice = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": text}}
@@ -55,15 +55,15 @@ class TinyInference:
         return server_api.find(server_api.INFERENCE, "OpenAIChatCompletion").model_validate(answer | {"choices": [choice]})
 
     async def openai_chat_completions_with_reasoning(self, params: Any) -> Any:
-        """Does not think."""
+        """Is not supported."""
         raise NotImplementedError
 
     async def openai_completion(self, params: Any) -> Any:
-        """Chats only."""
+        """Is not supported."""
         raise NotImplementedError
 
     async def openai_embeddings(self, params: Any) -> Any:
-        """Chats only."""
+        """Is not supported."""
         raise NotImplementedError
 
 

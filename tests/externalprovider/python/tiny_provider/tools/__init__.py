@@ -9,7 +9,7 @@ from tiny_provider import server_api
 
 
 class TinyToolsConfig(BaseModel):
-    """What the config of the provider may say."""
+    """The config of the provider."""
 
     prefix: str = ""
 
@@ -23,16 +23,16 @@ class TinyTools:
         self.config = config
 
     async def initialize(self) -> None:
-        """There is nothing to prepare."""
+        """Does nothing."""
 
     async def shutdown(self) -> None:
-        """There is nothing to end."""
+        """Does nothing."""
 
     async def register_toolgroup(self, toolgroup: Any) -> None:
-        """Takes every tool group."""
+        """Accepts every tool group."""
 
     async def unregister_toolgroup(self, toolgroup_id: str) -> None:
-        """Forgets no tool group, because it knows none."""
+        """Does nothing."""
 
     async def list_runtime_tools(self, tool_group_id: Any = None, mcp_endpoint: Any = None, authorization: Any = None) -> Any:
         """Lists the tool."""

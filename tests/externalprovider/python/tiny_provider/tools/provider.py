@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The server imports this module and asks it for the provider type."""
+"""The module that the server imports for the provider type."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ from tiny_provider import server_api
 
 
 def get_provider_spec() -> Any:
-    """What the server has to know of the provider type."""
+    """Returns the specification of the provider type."""
     api, spec = (server_api.find(server_api.DATATYPES, name) for name in ("Api", "InlineProviderSpec"))
     return spec(
         api=api.tool_runtime,
