@@ -21,7 +21,7 @@ var commandsOfCI = []string{"make demo", "make demo-down", "make test"}
 // readmeCommandsWork runs the commands of the README in order, from the installation to the removal. It runs after all
 // parts that need the operator, because it removes it.
 //
-// Proves: FR-075, NFR-004 (installing and removing leaves nothing stuck).
+// Proves: FR-075, NFR-004 (the documented commands work), L-19 (installing and removing leaves nothing stuck).
 func readmeCommandsWork(t *testing.T) {
 	ci := framework.ReadFile(t, filepath.Join(framework.Root(), ".ci", "run"))
 	token := newKey()
