@@ -28,7 +28,7 @@ var (
 	admin   client.WithWatch
 	plane   *controlPlane
 	figures report
-	// kubeconfig has the operator's own permissions.
+	// kubeconfig has the operator's permissions.
 	kubeconfig string
 )
 
@@ -50,7 +50,7 @@ func setUp(c *framework.Cluster) (err error) {
 	if err := connect(); err != nil {
 		return err
 	}
-	// Once: the cluster command makes none for a cluster whose processes have ended, and the tests end them.
+	// Created once: the cluster command creates none for a cluster whose processes have ended, and the tests end them.
 	kubeconfig, err = c.OperatorKubeconfig()
 	return err
 }

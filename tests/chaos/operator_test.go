@@ -21,7 +21,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
-// operator is the replicas of the operator, and the Service of its webhooks.
+// operator has the replicas of the operator, and the Service of its webhooks.
 type operator struct {
 	container  *corev1.Container
 	kubeconfig string
@@ -36,7 +36,7 @@ type replica struct {
 	name string
 }
 
-// newOperator prepares the operator. Its replicas find the API server where the kubeconfig says.
+// newOperator prepares the operator, whose replicas reach the API server by the kubeconfig.
 func newOperator(t *testing.T, kubeconfig string) *operator {
 	t.Helper()
 	deployment, service := &appsv1.Deployment{}, &corev1.Service{}
@@ -106,14 +106,15 @@ func (o *operator) sameProcesses(t *testing.T) (ended int) {
 	return ended
 }
 
-// through returns the operator's kubeconfig for another address, whose certificate the CA has signed; without a CA it is the API server's own.
+// through returns the operator's kubeconfig for another address, whose certificate the CA has signed; a nil CA means
+// the API server's own.
 func through(t *testing.T, address string, ca []byte) string {
 	t.Helper()
 	file, _ := framework.KubeconfigVia(t, kubeconfig, address, ca)
 	return file
 }
 
-// apiServerAddress is where the API server listens.
+// apiServerAddress returns the address of the API server.
 func apiServerAddress(t *testing.T) string {
 	t.Helper()
 	config, err := cluster.AdminConfig()
