@@ -8,5 +8,4 @@
 // The parts run in the order of story_test.go on one cluster, up to two at a time; each also runs alone (-run
 // 'TestStory/...'). All namespaces enforce the restricted Pod Security Standard. Tests poll with a deadline instead of
 // sleeping.
-// configuration is made in detail is the business of internal/serverconfig and tests/server.
 package e2e
