@@ -34,7 +34,7 @@ func quantile(q, by, name, selector string) string {
 }
 
 // average returns the expression for the mean of a histogram's values. Servers have no buckets below 5 seconds, so
-// quantiles would be made up there.
+// quantiles would be meaningless.
 func average(by, name, selector string) string {
 	return rate(by, name+"_sum"+selector) + " / " + rate(by, name+"_count"+selector)
 }

@@ -199,8 +199,7 @@ func (s *symmetry) check(ctx context.Context, name, path string, set func(*spec)
 		err := step.how(ctx, cr, step.spec)
 		if slices.Contains(refusedByTheAPIServer, path) {
 			if !apierrors.IsInvalid(err) {
-				// The error may be nil.
-				return fmt.Errorf("%s: %v, want that the API server refuses it", step.title, err) //nolint:errorlint
+				return fmt.Errorf("%s: %v, want that the API server refuses it", step.title, err) //nolint:errorlint // may be nil
 			}
 			return nil
 		}

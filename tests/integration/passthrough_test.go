@@ -61,8 +61,7 @@ func TestValuesThatKubernetesRefuses(t *testing.T) {
 	refuse := func(cr *v1alpha2.LlamaStackDistribution, c framework.RejectedValue) {
 		framework.Eventually(t, time.Minute, c.Spec+": the webhook refuses it", func() error {
 			if err := suite.Admin.Create(t.Context(), cr.DeepCopy(), client.DryRunAll); err == nil || !strings.Contains(err.Error(), c.Problem) {
-				// The error may be nil.
-				return fmt.Errorf("answered %v, want %q", err, c.Problem) //nolint:errorlint
+				return fmt.Errorf("answered %v, want %q", err, c.Problem) //nolint:errorlint // may be nil
 			}
 			return nil
 		})

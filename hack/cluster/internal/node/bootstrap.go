@@ -16,8 +16,8 @@ type object struct {
 	body map[string]any
 }
 
-// bootstrapObjects are the roles of the node's own users, and the default class
-// of storage, whose volumes the supervisor makes.
+// bootstrapObjects returns the roles of the node's users, and the default StorageClass, whose volumes the supervisor
+// creates.
 func bootstrapObjects() []object {
 	return []object{
 		clusterRole(dnsUser, []map[string]any{
@@ -54,7 +54,6 @@ func clusterRoleBinding(role, user string) object {
 	}}
 }
 
-// bootstrap creates the objects.
 func bootstrap(ctx context.Context, api *apiclient.Client) error {
 	for _, o := range bootstrapObjects() {
 		if err := api.Post(ctx, o.path, o.body, nil); err != nil {
@@ -64,8 +63,7 @@ func bootstrap(ctx context.Context, api *apiclient.Client) error {
 	return nil
 }
 
-// nodeReady returns nil if the node takes pods: it is ready, and no taint of a
-// starting node keeps them away.
+// nodeReady returns nil if the node accepts pods: it is ready, and has no taint of a starting node.
 func nodeReady(ctx context.Context, api *apiclient.Client) error {
 	var node struct {
 		Spec struct {
