@@ -113,7 +113,8 @@ lint: lint-prose $(GOLANGCI_LINT) ## Check the words of the pages, and run golan
 PROSE := README.md ARCHITECTURE.md CONTRIBUTING.md SECURITY.md $(filter-out docs/api-overview.md,$(wildcard docs/*.md docs/*/*.md)) \
   $(wildcard hack/*/README.md charts/*/README.md)
 
-# In comments, only words that are wrong in every meaning are reported ("line" and "tells" mostly are not).
+# Comments are checked at level error only: the words of the other rules ("line", "tells") mostly have another meaning
+# there.
 PROSE_CODE = $(shell git ls-files '*.go')
 
 .PHONY: lint-prose
