@@ -33,7 +33,6 @@ type (
 	list   = []any
 )
 
-// serviceVersion returns the ClusterServiceVersion, operators.coreos.com/v1alpha1.
 func (s *sources) serviceVersion() (object, error) {
 	examples, err := s.examples()
 	if err != nil {
@@ -106,7 +105,6 @@ func relatedImages(operator string) list {
 	return images
 }
 
-// examples returns the samples as JSON.
 func (s *sources) examples() (string, error) {
 	paths, err := filepath.Glob(filepath.Join(s.root, "config", "samples", "v1alpha2-*.yaml"))
 	if err != nil {
@@ -128,7 +126,6 @@ func (s *sources) examples() (string, error) {
 	return string(text), err
 }
 
-// descriptor says how a console displays a field.
 type descriptor struct{ path, name, widget string }
 
 var statusDescriptors = []descriptor{
@@ -205,7 +202,6 @@ func described(descriptors []descriptor) list {
 	return all
 }
 
-// catalogEntry returns the entry in a file-based catalog.
 func (s *sources) catalogEntry() (string, error) {
 	name := packageID + ".v" + s.version
 	group := s.crd.Spec.Group

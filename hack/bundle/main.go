@@ -112,7 +112,6 @@ func read(root string) (*sources, error) {
 	return s, nil
 }
 
-// add adds an object to the sources.
 func (s *sources) add(o map[string]any) error {
 	meta, _ := o["metadata"].(map[string]any)
 	kind, _ := o["kind"].(string)

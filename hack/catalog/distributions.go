@@ -130,7 +130,6 @@ var (
 	requiredVariable = regexp.MustCompile(`^\$\{env\.([A-Z0-9_]+)}$`)
 )
 
-// starterProvider returns starter's provider of a type, or nil.
 func (c *composition) starterProvider(api, providerType string) map[string]any {
 	for _, entry := range list(c.starter[api]) {
 		if text(entry, "provider_type") == providerType {
@@ -231,7 +230,6 @@ func (c *composition) dropDanglingDefaults(config map[string]any) {
 	}
 }
 
-// names returns the APIs as a YAML list.
 func names(providers map[string]any) []any {
 	var apis []any
 	for _, api := range slices.Sorted(maps.Keys(providers)) {

@@ -48,7 +48,6 @@ type introspection struct {
 	Distributions        map[string]map[string]any      `json:"distributions"`
 }
 
-// environment has the names of environment variables.
 type environment struct{ Port, Log, Home, Metrics string }
 
 type storage struct {

@@ -19,7 +19,6 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 )
 
-// overlayFile is the hand-written part of the catalog.
 const overlayFile = "internal/serverconfig/catalog/overlay.yaml"
 
 // timeout bounds a run, including the creation of virtual environments.

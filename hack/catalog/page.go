@@ -13,7 +13,6 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 )
 
-// specNames are the names under spec.providers.
 var specNames = map[string]string{
 	"inference": "inference", "safety": "safety", "vector_io": "vectorIo", "tool_runtime": "toolRuntime",
 }
@@ -35,7 +34,6 @@ This page lists every provider type of every release line, and the fields of its
 
 `
 
-// providersPage returns docs/providers.md.
 func providersPage(lines []*catalog.Line) []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, pageIntroduction, generatedMark)
@@ -61,7 +59,6 @@ type page struct {
 	names []string
 }
 
-// variant is a provider type in one release line.
 type variant struct {
 	line string
 	row  *catalog.Provider

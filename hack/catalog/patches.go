@@ -77,7 +77,6 @@ func checkPatches(line *catalog.Line, older []*catalog.Line) error {
 	return nil
 }
 
-// treeOf returns a release line as the tree of its file.
 func treeOf(line *catalog.Line) (map[string]any, error) {
 	data, err := yaml.Marshal(line)
 	if err != nil {
@@ -129,7 +128,6 @@ func rowsByType(value any) map[string]any {
 	return nil
 }
 
-// printPatches prints the differences within release lines.
 func printPatches(w io.Writer, lines []*catalog.Line) {
 	for _, line := range lines {
 		for _, p := range line.Patches {

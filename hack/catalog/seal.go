@@ -27,7 +27,6 @@ func sealed(content []byte) []byte {
 	return bytes.Replace(content, []byte(generatedMark), []byte(mark), 1)
 }
 
-// isSealed reports whether content matches its hash.
 func isSealed(content []byte) bool {
 	at := seal.FindIndex(content)
 	if at == nil {

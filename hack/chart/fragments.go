@@ -194,7 +194,6 @@ func optional(field, value string) string {
 	return "{{- with " + value + " }}\n" + field + ":\n{{- toYaml . | nindent INDENT }}\n{{- end }}"
 }
 
-// optionalKeys returns additional keys of a map.
 func optionalKeys(value string) string {
 	return "{{- range $key, $value := " + value + " }}\n{{ $key }}: {{ $value | quote }}\n{{- end }}"
 }

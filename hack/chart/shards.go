@@ -11,9 +11,8 @@ import (
 const (
 	// shardRole is the label control-plane of shard pods, which the webhooks' Service must not select.
 	role, shardRole = "controller-manager", "controller-manager-shard"
-	// shardLabel is the label with the shard's name.
-	shardLabel = "llamastack.io/operator-shard"
-	shardName  = "{{ $shard }}"
+	shardLabel      = "llamastack.io/operator-shard"
+	shardName       = "{{ $shard }}"
 )
 
 // shardArguments follow those of the manifest: a shard serves no webhooks.
@@ -77,7 +76,6 @@ func shardsTemplate(root string) (string, error) {
 		"{{- range $shard := .Values.shards.names }}\n{{- with $ }}\n" + each.String() + "{{- end }}\n{{- end }}\n{{- end }}\n", nil
 }
 
-// shardDeployment makes the manifest's Deployment that of a shard.
 func shardDeployment(o object) {
 	rename(o, prefix+"shard-"+shardName, object{shardLabel: shardName})
 	container := child(o, "spec", "template", "spec")["containers"].([]any)[0].(object)

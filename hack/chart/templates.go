@@ -24,7 +24,6 @@ const (
 	sortLast = "zz-"
 )
 
-// object is one document of a manifest.
 type object = map[string]any
 
 // conditions decide whether an object is installed, by kind or by kind and name. Kinds of namespaced objects that every
@@ -45,7 +44,6 @@ var conditions = map[string]string{
 	"NetworkPolicy":                    ".Values.networkPolicy.enabled",
 }
 
-// templates returns the templates by their path in the chart.
 func templates(root string) (map[string]string, error) {
 	objects, err := read(root, manifest)
 	if err != nil {
@@ -154,7 +152,6 @@ func certificatesTemplate(root string) (string, error) {
 // placeholder matches the placeholders of Prometheus and Grafana, which Helm must not replace.
 var placeholder = regexp.MustCompile(`{{[^{}` + "`" + `]*}}`)
 
-// alertsTemplate returns the alerts for the Prometheus Operator.
 func alertsTemplate(root string) (string, error) {
 	text, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(alerts)))
 	if err != nil {
@@ -205,7 +202,6 @@ func dashboardsTemplate(root string) (string, error) {
 	return header(dashboards) + "{{- if .Values.dashboards.enabled }}\n" + text.String() + "{{- end }}\n", nil
 }
 
-// optionalObject returns the template of an object that a value enables.
 func optionalObject(o object, source, value string) (string, error) {
 	meta(o)["namespace"] = releaseNamespace
 	part, err := template(o)
@@ -222,7 +218,6 @@ func fileName(o object) string {
 	return "templates/" + strings.ToLower(kind) + "-" + name + ".yaml"
 }
 
-// read returns the documents of a file below the root.
 func read(root, path string) ([]object, error) {
 	text, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(path)))
 	if err != nil {

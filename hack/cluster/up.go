@@ -147,7 +147,6 @@ func start(ctx context.Context, o Options, bin string) (*state.Result, error) {
 	return &s.Result, nil
 }
 
-// startLocalControlPlane runs the control plane tier as processes of this machine.
 func startLocalControlPlane(ctx context.Context, s *state.State, bin string, progress io.Writer) error {
 	for attempt := 1; ; attempt++ {
 		c, err := controlplane.Local(s.Result.Dir, bin)

@@ -28,7 +28,6 @@ func rate(by, series string) string {
 	return "sum by (" + by + ") (rate(" + series + "[$__rate_interval]))"
 }
 
-// quantile returns the expression for a quantile of a histogram.
 func quantile(q, by, name, selector string) string {
 	return "histogram_quantile(" + q + ", " + rate(strings.TrimPrefix(by+", le", ", "), name+"_bucket"+selector) + ")"
 }

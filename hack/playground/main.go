@@ -15,7 +15,6 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 )
 
-// sample is a custom resource to start from.
 type sample struct {
 	Name  string `json:"name"`
 	Title string `json:"title"`

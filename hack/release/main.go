@@ -78,7 +78,6 @@ func parse(args []string) (*release, error) {
 
 func (r *release) path(name string) string { return filepath.Join(r.output, name) }
 
-// manifest adds the install manifest, with the image of this release.
 func (r *release) manifest() error {
 	text, err := os.ReadFile(filepath.Join(r.root, "dist", "install.yaml"))
 	if err != nil {
@@ -122,7 +121,6 @@ func (r *release) files() ([]string, error) {
 	return names, nil
 }
 
-// sbom writes the SBOM of an artifact.
 func (r *release) sbom(program, artifact string) error {
 	text, err := sbom.Of{
 		Program: program, Artifact: artifact, Version: r.version, Namespace: r.download + "/v" + r.version, Created: r.time,

@@ -11,7 +11,6 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// platform is a platform of the plugin.
 type platform struct{ os, arch string }
 
 func (p platform) archive(version string) string {

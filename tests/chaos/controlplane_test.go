@@ -63,7 +63,6 @@ func openControlPlane(c *framework.Cluster) (*controlPlane, error) {
 	return p, nil
 }
 
-// kill kills a process.
 func (p *controlPlane) kill(t *testing.T, name string) {
 	t.Helper()
 	one := p.processes[name]
@@ -105,7 +104,6 @@ func (p *controlPlane) start(t *testing.T, name string) {
 	one.own, one.PID = cmd, cmd.Process.Pid
 }
 
-// ready waits until the API server is ready.
 func (p *controlPlane) ready(t *testing.T) {
 	t.Helper()
 	framework.Eventually(t, 2*time.Minute, "the API server is ready", func() error {

@@ -67,7 +67,6 @@ func TestLeaderIsReplaced(t *testing.T) {
 	within(t, "hand-over", ended, handOverGoal)
 }
 
-// rounds returns how often a fault is repeated.
 func rounds() int {
 	if full() {
 		return 5

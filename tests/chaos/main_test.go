@@ -55,7 +55,6 @@ func setUp(c *framework.Cluster) (err error) {
 	return err
 }
 
-// connect installs the released manifest.
 func connect() error {
 	config, err := cluster.AdminConfig()
 	if err != nil {
@@ -75,5 +74,4 @@ func connect() error {
 	return cluster.Install(ctx)
 }
 
-// full reports whether the long faults run, too.
 func full() bool { return os.Getenv("LLSD_CHAOS") == "full" }

@@ -30,7 +30,6 @@ type operator struct {
 	dir        string
 }
 
-// replica is one process.
 type replica struct {
 	*framework.Process
 	name string
@@ -60,7 +59,6 @@ func (o *operator) start(t *testing.T, arguments ...string) *replica {
 	return r
 }
 
-// launch starts the process of a replica.
 func (o *operator) launch(t *testing.T, arguments ...string) *replica {
 	t.Helper()
 	name := fmt.Sprintf("replica-%d", len(o.replicas))
@@ -82,7 +80,6 @@ func startedWorld(t *testing.T, kubeconfig string) (*world, *operator, *replica)
 	return w, o, r
 }
 
-// leads waits until the replica has the lease.
 func (r *replica) leads(t *testing.T) {
 	t.Helper()
 	framework.Eventually(t, 2*time.Minute, r.name+" leads", func() error {
@@ -94,7 +91,6 @@ func (r *replica) leads(t *testing.T) {
 	})
 }
 
-// sameProcesses fails the test if a replica has ended.
 func (o *operator) sameProcesses(t *testing.T) (ended int) {
 	t.Helper()
 	for _, r := range o.replicas {
@@ -114,7 +110,6 @@ func through(t *testing.T, address string, ca []byte) string {
 	return file
 }
 
-// apiServerAddress returns the address of the API server.
 func apiServerAddress(t *testing.T) string {
 	t.Helper()
 	config, err := cluster.AdminConfig()

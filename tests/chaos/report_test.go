@@ -13,7 +13,6 @@ import (
 	"time"
 )
 
-// report is the table of the measured values.
 type report struct {
 	mu   sync.Mutex
 	rows []string

@@ -106,7 +106,6 @@ func TestSoak(t *testing.T) {
 	}
 }
 
-// actUntil does random actions until a time.
 func (s *soak) actUntil(end time.Time, restarts bool) {
 	s.t.Helper()
 	tick := time.NewTicker(300 * time.Millisecond)
@@ -155,13 +154,11 @@ func (s *soak) act(n int, restarts bool) {
 	}
 }
 
-// delete deletes an object that may not exist.
 func (s *soak) delete(o client.Object, how metav1.DeletionPropagation) {
 	s.t.Helper()
 	framework.NoError(s.t, client.IgnoreNotFound(admin.Delete(s.t.Context(), o, client.PropagationPolicy(how))))
 }
 
-// memory returns the resident memory of the replicas.
 func (s *soak) memory() (resident int64) {
 	s.t.Helper()
 	for _, r := range []*replica{s.leader, s.standby} {

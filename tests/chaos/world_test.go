@@ -62,7 +62,6 @@ func (w *world) resource(name string) *v1alpha2.LlamaStackDistribution {
 	return cr
 }
 
-// create creates a custom resource.
 func (w *world) create(name string) *v1alpha2.LlamaStackDistribution {
 	w.t.Helper()
 	cr := w.resource(name)
@@ -134,7 +133,6 @@ func (w *world) edit(name string) (took func() time.Duration) {
 // leastGoal is the lower bound of goals in a short run, because the machine may be busy.
 const leastGoal = time.Minute
 
-// within fails the test if a duration exceeds its goal.
 func within(t *testing.T, what string, took, goal time.Duration) {
 	t.Helper()
 	if !full() {
@@ -145,7 +143,6 @@ func within(t *testing.T, what string, took, goal time.Duration) {
 	}
 }
 
-// gone waits until an object does not exist.
 func (w *world) gone(o client.Object) {
 	w.t.Helper()
 	framework.Eventually(w.t, patience, o.GetName()+" is gone", func() error {

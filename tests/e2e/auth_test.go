@@ -130,14 +130,12 @@ func (s stack) chatBy(t *testing.T, by *http.Client, url string) (status int, an
 	return status, string(body)
 }
 
-// withToken is a transport that adds a token to each request.
 type withToken string
 
 func (token withToken) client() *http.Client {
 	return &http.Client{Timeout: web.Timeout, Transport: token}
 }
 
-// RoundTrip adds the header to a copy of the request.
 func (token withToken) RoundTrip(r *http.Request) (*http.Response, error) {
 	sent := r.Clone(r.Context())
 	sent.Header.Set("Authorization", "Bearer "+string(token))

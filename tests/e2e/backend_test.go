@@ -24,7 +24,6 @@ const (
 // canaries are the secret values that the tests have put into Secrets.
 var canaries framework.Canaries
 
-// newKey makes a unique key.
 func newKey() string { return canaries.New() }
 
 // putSecret creates or replaces a Secret with a token, and records the token as a canary.

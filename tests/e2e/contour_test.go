@@ -153,7 +153,6 @@ func (c *contour) clientOf(ca *framework.CA, host string) *http.Client {
 	return &http.Client{Timeout: 2 * time.Minute, Transport: &http.Transport{DisableKeepAlives: true, DialContext: dial, TLSClientConfig: ca.Trust(host)}}
 }
 
-// setEdge changes the operator's setting until the test ends.
 func setEdge(t *testing.T, setting string) {
 	t.Helper()
 	write := func(value string) error {
@@ -173,7 +172,6 @@ func setEdge(t *testing.T, setting string) {
 	})
 }
 
-// exposedHost returns the default host name of a stack.
 func (s stack) exposedHost() string { return s.name + "-" + s.namespace + "." + edgeDomain }
 
 // reachedThroughIngress checks that the exposed server has a URL only once the ingress controller has admitted the
@@ -258,7 +256,6 @@ func (s stack) reachedAt(t *testing.T, by *http.Client, url string) {
 	s.chatsAt(t, by, url)
 }
 
-// hasURL waits until the status has the URL.
 func (s stack) hasURL(t *testing.T, url string) {
 	t.Helper()
 	framework.Eventually(t, soon, "the status has the URL", func() error {

@@ -97,7 +97,6 @@ func (s stack) hurryEnding(t *testing.T) {
 
 func sorted(texts ...string) []string { return slices.Sorted(slices.Values(texts)) }
 
-// waitRevisionAfter waits until a rollout has begun since the revision.
 func (s stack) waitRevisionAfter(t *testing.T, since string) {
 	t.Helper()
 	framework.Eventually(t, soon, "a rollout begins", func() error {
@@ -108,7 +107,6 @@ func (s stack) waitRevisionAfter(t *testing.T, since string) {
 	})
 }
 
-// checkOneRollout fails the test unless there was exactly one rollout since the revision.
 func checkOneRollout(t *testing.T, s stack, since string) {
 	t.Helper()
 	before, err := strconv.Atoi(since)

@@ -123,7 +123,6 @@ func brokenImage(t *testing.T, tag, text string) string {
 	return pushPrivate(t, "tiny:"+tag, scratchImage(t, map[string][]byte{parse.PackageFile: []byte(spec), parse.WheelsDir + "/" + own: wheel.Bytes()}))
 }
 
-// labeledImage pushes a release's image with the release's base configuration in a label.
 func labeledImage(t *testing.T, r *release) string {
 	t.Helper()
 	image, err := tarball.ImageFromPath(r.archive, nil)
@@ -138,7 +137,6 @@ func labeledImage(t *testing.T, r *release) string {
 	return pushPrivate(t, "server:"+r.version, image)
 }
 
-// withPackages returns the custom resource with an image for inference, and one for tools.
 func (s stack) withPackages(distribution, inference, tools string) string {
 	return fmt.Sprintf(`apiVersion: llamastack.io/v1alpha2
 kind: LlamaStackDistribution

@@ -16,7 +16,6 @@ import (
 
 const modelServerImage = "localhost/model-server-double:e2e"
 
-// images are the image archives that the node needs.
 type images struct {
 	operator, modelServer string
 
@@ -82,7 +81,6 @@ func installOperator(ctx context.Context) error {
 	return operatorRollsOut(ctx)
 }
 
-// operatorRollsOut waits until the operator's Deployment is rolled out.
 func operatorRollsOut(ctx context.Context) error {
 	_, err := cluster.KubectlRun(ctx, "-n", framework.OperatorNamespace, "rollout", "status", "deployment/"+framework.OperatorName, "--timeout=120s")
 	return err

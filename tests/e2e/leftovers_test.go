@@ -59,11 +59,9 @@ func traces(c *framework.Cluster) (*trace, error) {
 	return tr, nil
 }
 
-// process is an entry of /proc.
 type process struct {
 	parent, start, network string
-	// user is the effective user id.
-	user string
+	user                   string
 	// command is the command line, with its words separated by spaces.
 	command string
 }

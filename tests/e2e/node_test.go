@@ -18,7 +18,6 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
-// nodeProcess is a process of the node, and the command that started it.
 type nodeProcess struct {
 	name    string
 	pid     int
@@ -70,7 +69,6 @@ func (p nodeProcess) signal(signal syscall.Signal) error {
 	return nil
 }
 
-// kill kills the process.
 func (p nodeProcess) kill(ctx context.Context) error {
 	if err := p.signal(syscall.SIGKILL); err != nil {
 		return err
@@ -103,7 +101,6 @@ func startOnNode(name string, command []string) error {
 	return nil
 }
 
-// onNode returns a command in the node's namespaces.
 func onNode(ctx context.Context, command ...string) (*exec.Cmd, error) {
 	containerd, err := searchNodeProcess("containerd")
 	if err != nil {
@@ -115,7 +112,6 @@ func onNode(ctx context.Context, command ...string) (*exec.Cmd, error) {
 	return cmd, nil
 }
 
-// runOnNode runs a command in the node's namespaces.
 func runOnNode(ctx context.Context, command ...string) error {
 	cmd, err := onNode(ctx, command...)
 	if err != nil {

@@ -69,7 +69,6 @@ func newMetricsToken(t *testing.T) string {
 	return strings.TrimSpace(kubectl("create", "token", reader))
 }
 
-// kubectlApplied creates an object, or updates an existing one.
 func kubectlApplied(t *testing.T, args ...string) {
 	t.Helper()
 	out, err := cluster.KubectlRun(t.Context(), append(args, "-n", framework.OperatorNamespace)...)
@@ -78,7 +77,6 @@ func kubectlApplied(t *testing.T, args ...string) {
 	}
 }
 
-// operatorMetricsText reads the metrics endpoint of the leading replica.
 func operatorMetricsText(t *testing.T) string {
 	t.Helper()
 	if metricsToken == "" {

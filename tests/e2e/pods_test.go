@@ -96,7 +96,6 @@ func ownConfigurationRuns(t *testing.T, s stack) {
 	did(t, "config/samples/override-config.yaml is applied unchanged: a chat completion, and no provider but its own")
 }
 
-// serverHasVariable reports whether a server's process has the environment variable.
 func serverHasVariable(t *testing.T, variable string) bool {
 	t.Helper()
 	all, err := processes()

@@ -105,7 +105,6 @@ func register(ctx context.Context, r *release) error {
 	return err
 }
 
-// use makes the samples run with the release.
 func use(t *testing.T, r *release) {
 	t.Helper()
 	framework.NoError(t, register(t.Context(), r))
@@ -250,7 +249,6 @@ func (s stack) waitCompletions(t *testing.T, want int) {
 	})
 }
 
-// claim returns the UID of the stack's PVC.
 func (s stack) claim(t *testing.T) types.UID {
 	t.Helper()
 	var claim corev1.PersistentVolumeClaim

@@ -125,7 +125,6 @@ func (s stack) waitReplicas(t *testing.T, replicas int32, without ...string) {
 	})
 }
 
-// evict evicts a pod, as "kubectl drain" does.
 func evict(t *testing.T, pod *corev1.Pod) error {
 	t.Helper()
 	return kube.SubResource("eviction").Create(t.Context(), pod, &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, Name: pod.Name}})

@@ -33,7 +33,6 @@ func rotatedKeyRollsOutOnce(t *testing.T) {
 	did(t, "the Secret has the new key: one rollout, and the new key arrives")
 }
 
-// secretToken reads the token that putSecret wrote.
 func (s stack) secretToken(t *testing.T, name string) string {
 	t.Helper()
 	var secret corev1.Secret

@@ -24,7 +24,6 @@ var web = &http.Client{
 	Transport: &http.Transport{Proxy: nil, DisableKeepAlives: true},
 }
 
-// call makes one request and returns the status and the body.
 func call(t *testing.T, method, url string, body any) (int, []byte) {
 	t.Helper()
 	status, answer, err := tryCall(t, method, url, body)
@@ -47,7 +46,6 @@ func tryCallBy(t *testing.T, by *http.Client, method, url string, body any) (int
 	return framework.Send(t.Context(), by, method, url, content)
 }
 
-// getJSON decodes the response to a GET.
 func getJSON(t *testing.T, url string, into any) {
 	t.Helper()
 	status, answer := call(t, http.MethodGet, url, nil)
@@ -59,7 +57,6 @@ func getJSON(t *testing.T, url string, into any) {
 	}
 }
 
-// serviceURL returns the base URL of a Service.
 func serviceURL(t *testing.T, namespace, name string) string {
 	t.Helper()
 	var service corev1.Service
@@ -72,7 +69,6 @@ func (s stack) url(t *testing.T) string {
 	return serviceURL(t, s.namespace, s.name+"-service")
 }
 
-// listedProvider is a provider as the real server lists it.
 type listedProvider struct {
 	API    string         `json:"api"`
 	ID     string         `json:"provider_id"`
@@ -80,7 +76,6 @@ type listedProvider struct {
 	Config map[string]any `json:"config"`
 }
 
-// providers returns the real server's providers.
 func (s stack) providers(t *testing.T) []listedProvider {
 	t.Helper()
 	var list struct{ Data []listedProvider }
@@ -88,7 +83,6 @@ func (s stack) providers(t *testing.T) []listedProvider {
 	return list.Data
 }
 
-// provider returns a provider of the real server.
 func (s stack) provider(t *testing.T, api, id string) listedProvider {
 	t.Helper()
 	all := s.providers(t)
@@ -101,7 +95,6 @@ func (s stack) provider(t *testing.T, api, id string) listedProvider {
 	return listedProvider{}
 }
 
-// models returns the ids of the real server's models.
 func (s stack) models(t *testing.T) []string {
 	t.Helper()
 	var list struct {
@@ -132,7 +125,6 @@ func (s stack) chat(t *testing.T, model, message string) (status int, content st
 	return status, completion.Choices[0].Message.Content
 }
 
-// question is the message that chats sends.
 const question = "which way to the library?"
 
 // waitReachable waits until the node routes connections to the Service to a pod, which happens a moment after the pod

@@ -38,7 +38,6 @@ type stack struct{ namespace, name string }
 
 func (s stack) key() client.ObjectKey { return client.ObjectKey{Namespace: s.namespace, Name: s.name} }
 
-// in returns the namespace of the stack, for a test.
 func (s stack) in(t *testing.T) *framework.Namespace { return in(t, s.namespace) }
 
 func in(t *testing.T, namespace string) *framework.Namespace {
@@ -59,7 +58,6 @@ func edited(t *testing.T, resource *unstructured.Unstructured, value any, fields
 	return asJSON(t, changed.Object)
 }
 
-// pod returns the only pod of the stack.
 func (s stack) pod(t *testing.T) *corev1.Pod {
 	t.Helper()
 	pods := s.in(t).Pods(s.name)
@@ -69,7 +67,6 @@ func (s stack) pod(t *testing.T) *corev1.Pod {
 	return &pods[0]
 }
 
-// configMaps returns the sorted names of the generated ConfigMaps.
 func (s stack) configMaps(t *testing.T) []string {
 	t.Helper()
 	var list corev1.ConfigMapList

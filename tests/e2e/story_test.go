@@ -11,7 +11,6 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
-// part is a part of the story.
 type part struct {
 	name string
 	run  func(*testing.T)
@@ -151,7 +150,6 @@ func alone(do func()) {
 // begun has the parts by the names of their tests.
 var begun sync.Map
 
-// begin begins the part of the test.
 func begin(t *testing.T, mark, title string) {
 	t.Helper()
 	begun.Store(t.Name(), tell.Part(mark, title))

@@ -25,7 +25,6 @@ const (
 	tlsBundle = "company-ca"
 )
 
-// chatsAt sends a chat completion to the sample's model, by a client at a URL.
 func (s stack) chatsAt(t *testing.T, by *http.Client, url string) {
 	t.Helper()
 	status, answer, err := tryCallBy(t, by, http.MethodPost, url+"/v1/chat/completions", map[string]any{

@@ -17,7 +17,6 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
-// trafficEvery is the time between two requests.
 const trafficEvery = 100 * time.Millisecond
 
 // traffic continuously requests a Service's health endpoint, with a new connection for each request, as many clients
@@ -29,7 +28,6 @@ type traffic struct {
 	asks []ask
 }
 
-// ask is one request.
 type ask struct {
 	at   time.Time
 	took time.Duration
@@ -95,8 +93,7 @@ type outcome struct {
 	gap time.Duration
 	// slowest is the time of the slowest response; a slow response is not lost.
 	slowest time.Duration
-	// first is the error of the first lost request.
-	first error
+	first   error
 }
 
 func (o outcome) String() string {
@@ -107,7 +104,6 @@ func (o outcome) String() string {
 	return text
 }
 
-// end stops the requests and returns their outcome.
 func (f *traffic) end() outcome {
 	f.stop()
 	f.done.Wait()

@@ -22,7 +22,6 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
-// asV1alpha1 reads the resource as v1alpha1.
 func (s stack) asV1alpha1(ctx context.Context) (*unstructured.Unstructured, error) {
 	u := &unstructured.Unstructured{}
 	u.SetAPIVersion("llamastack.io/v1alpha1")

@@ -36,10 +36,8 @@ const (
 	busy = "busy"
 )
 
-// input is one hostile input.
 type input struct {
 	name string
-	// send sends the input and returns the result.
 	send func(*testing.T, *world) (string, error)
 	// want are the texts that the result must contain, in the form of mentions.
 	want []string
@@ -99,7 +97,6 @@ func depthPolicy(t *testing.T, namespace string) (text string) {
 	return text + "  matchResources: {namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: " + namespace + "}}}\n"
 }
 
-// checkOperator checks the operator's process, memory and log.
 func (w *world) checkOperator(t *testing.T) {
 	t.Helper()
 	framework.Eventually(t, time.Minute, "the operator is ready in the end", w.operator.Ready)
@@ -119,7 +116,6 @@ func (w *world) checkOperator(t *testing.T) {
 	}
 }
 
-// check checks the cluster after all inputs.
 func (w *world) check(t *testing.T, logs ...string) {
 	t.Helper()
 	t.Logf("between the inputs, it used at most %d MiB", w.peak>>20)

@@ -44,7 +44,6 @@ func resource(version, name, spec string) []byte {
 // starter is the part of a v1alpha2 spec that every resource has.
 const starter = `"distribution":{"name":"starter"}`
 
-// vllm returns a provider with settings.
 func vllm(settings string) string {
 	return `{"provider":"vllm","endpoint":"http://vllm:8000","settings":` + settings + `}`
 }

@@ -163,7 +163,6 @@ func (w *world) validateAgain(ctx context.Context) {
 	}
 }
 
-// editLargest edits all of the largest resources at once, continuously.
 func (w *world) editLargest(ctx context.Context) {
 	var all sync.WaitGroup
 	for i := range hostileAtOnce {
@@ -221,7 +220,6 @@ func (w *world) editConfigMap(ctx context.Context, stop <-chan struct{}, name st
 	return took, nil
 }
 
-// pause waits, and reports whether to continue.
 func pause(stop <-chan struct{}, period time.Duration) bool {
 	select {
 	case <-stop:

@@ -11,7 +11,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// keyed is a provider with a key.
 const keyed = `,"providers":{"inference":{"id":"vllm","provider":"vllm","endpoint":"http://vllm:8000","apiKey":{"name":"keys","key":"token"}}}`
 
 // nameInputs are names that equal the value of a Secret.

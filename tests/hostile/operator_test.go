@@ -63,7 +63,6 @@ func (o *operator) alive() error {
 
 func (o *operator) ended() bool { return o.alive() != nil }
 
-// usage is the resource use of the process.
 type usage struct {
 	cpu time.Duration
 	// resident and peak are bytes of memory; peak is the maximum since resetPeak.
@@ -76,7 +75,6 @@ func (o *operator) usage() (usage, error) {
 	return usage{cpu: cpu, resident: resident, peak: peak}, errors.Join(err1, err2)
 }
 
-// resetPeak sets the peak to the resident memory.
 func (o *operator) resetPeak() {
 	_ = os.WriteFile("/proc/"+strconv.Itoa(o.PID())+"/clear_refs", []byte("5"), 0o200)
 }

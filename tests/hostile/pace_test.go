@@ -302,7 +302,6 @@ type template struct {
 	text []byte
 }
 
-// written returns the objects of the first custom resource.
 func (w *world) written(t *testing.T, namespace string) (list []template) {
 	t.Helper()
 	add := func(o client.Object) {
@@ -334,7 +333,6 @@ func (w *world) written(t *testing.T, namespace string) (list []template) {
 	return list
 }
 
-// requestsOf counts the operator's requests about a namespace.
 func (w *world) requestsOf(t *testing.T, namespace string) int {
 	t.Helper()
 	all, err := cluster.Requests()
@@ -411,7 +409,6 @@ func (w *world) restart(t *testing.T) (writes int, silent time.Duration) {
 	return writes, time.Since(began) - quiet
 }
 
-// apiServerCPU returns the processor time that the API server has used.
 func apiServerCPU(t *testing.T) time.Duration {
 	t.Helper()
 	processes, err := filepath.Glob("/proc/[0-9]*/cmdline")

@@ -83,7 +83,6 @@ func exchange(ctx context.Context, conn net.Conn, send func(context.Context, io.
 	return strings.TrimPrefix(fmt.Sprintf("%s; closed after %.0f s", said, time.Since(began).Seconds()), "; "), nil
 }
 
-// once returns a sender of one text.
 func once(text string) func(context.Context, io.Writer) {
 	return func(_ context.Context, to io.Writer) { _, _ = io.WriteString(to, text) }
 }
@@ -258,13 +257,11 @@ func connectionInputs() []input {
 	}
 }
 
-// fill returns a review with as many objects as fit.
 func fill(review func(string) string, object string, largest int) string {
 	n := (largest - len(review("[]"))) / (len(object) + 1)
 	return review("[" + strings.TrimSuffix(strings.Repeat(object+",", n), ",") + "]")
 }
 
-// hold opens connections, and converts a resource while they are open.
 func (w *world) hold(t *testing.T, n int, open func(context.Context) (io.Closer, error)) (string, error) {
 	t.Helper()
 	var held []io.Closer

@@ -74,7 +74,6 @@ func pullSecrets(registries int) func(*testing.T, *world) (string, error) {
 	}
 }
 
-// createFor creates an object and deletes it after the input.
 func (w *world) createFor(t *testing.T, o client.Object) {
 	t.Helper()
 	w.create(t, o)
@@ -184,7 +183,6 @@ func silentRegistry(t *testing.T, w *world) (string, error) {
 	return "another namespace has its answer: " + said, nil
 }
 
-// labeled is an image with a label.
 func labeled(name, value string) func(*testing.T, *world) (string, error) {
 	return func(t *testing.T, w *world) (string, error) {
 		config, err := json.Marshal(map[string]any{"architecture": "amd64", "os": "linux", "config": map[string]any{"Labels": map[string]string{name: value}}})
@@ -222,10 +220,8 @@ func talkative(t *testing.T, w *world) (string, error) {
 	}), "RegistryUnavailable")
 }
 
-// lyingImage is the manifest and the configuration that a registry sends.
 type lyingImage struct{ manifest, config string }
 
-// ServeHTTP serves the one image as a registry.
 func (i *lyingImage) ServeHTTP(to http.ResponseWriter, request *http.Request) {
 	switch {
 	case strings.Contains(request.URL.Path, "/manifests/"):

@@ -17,7 +17,6 @@ import (
 // reportFile is the environment variable that names the file of the report.
 const reportFile = "LLSD_HOSTILE_REPORT"
 
-// row is the result of one input.
 type row struct {
 	input, answer string
 	took, cpu     time.Duration
@@ -50,7 +49,6 @@ func (r *report) peak() (most int64) {
 	return most
 }
 
-// String returns the report as a page.
 func (r *report) String() string {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -21,7 +21,6 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
-// spec is an input that is a resource.
 func spec(version, name, text string, want ...string) input {
 	return input{name: name, want: want, send: func(t *testing.T, w *world) (string, error) {
 		id := identifier(name)

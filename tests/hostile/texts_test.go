@@ -25,7 +25,6 @@ func bomb() string {
 	return b.String()
 }
 
-// mergeBomb is bomb with merge keys.
 func mergeBomb() string {
 	b := &strings.Builder{}
 	b.WriteString("a0: &a0 {k: v}\n")
@@ -56,7 +55,6 @@ func texts() []struct{ name, text string } {
 	}
 }
 
-// configMap creates a ConfigMap until the test ends.
 func (w *world) configMap(t *testing.T, namespace, name string, data map[string]string) {
 	t.Helper()
 	w.createFor(t, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}, Data: data})

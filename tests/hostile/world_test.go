@@ -35,7 +35,6 @@ const (
 	maxAnswer = 64 << 10
 )
 
-// world is the cluster and the operator.
 type world struct {
 	admin    client.WithWatch
 	http     *http.Client
@@ -72,7 +71,6 @@ func (w *world) create(t *testing.T, o client.Object) {
 	framework.NoError(t, w.admin.Create(t.Context(), o))
 }
 
-// in returns a namespace for a test.
 func (w *world) in(t *testing.T, namespace string) *framework.Namespace {
 	t.Helper()
 	return &framework.Namespace{T: t, Cluster: cluster, Client: w.admin, Name: namespace}
@@ -91,7 +89,6 @@ func resourcePath(version, namespace, name string) string {
 	return "/apis/llamastack.io/" + version + "/namespaces/" + namespace + "/llamastackdistributions/" + name
 }
 
-// denial returns the message of the API server's rejection.
 func denial(code int, answer []byte) string {
 	var status metav1.Status
 	text := string(answer)
@@ -182,7 +179,6 @@ func (w *world) send(t *testing.T, version, namespace, name string, body []byte,
 	return w.verdict(t.Context(), namespace, name, want...)
 }
 
-// mustStore stores a resource of v1alpha2, which must be admitted.
 func (w *world) mustStore(t *testing.T, namespace, name, spec string) {
 	t.Helper()
 	if denied, err := w.store(t, "v1alpha2", namespace, name, resource("v1alpha2", name, spec)); denied != "" || err != nil {
@@ -210,7 +206,6 @@ func (w *world) store(t *testing.T, version, namespace, name string, body []byte
 	return "", nil
 }
 
-// settingsName is the ConfigMap of the operator's settings.
 const settingsName = "llama-stack-operator-config"
 
 // awaitReason waits until a condition of a resource has a reason, and returns the condition.

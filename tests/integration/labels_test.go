@@ -72,7 +72,6 @@ func newPrivateRegistry(t *testing.T) *privateRegistry {
 	return r
 }
 
-// push pushes an image with the labels.
 func (r *privateRegistry) push(t *testing.T, repository string, labels map[string]string) {
 	t.Helper()
 	image, err := mutate.Config(empty.Image, v1.Config{Labels: labels})

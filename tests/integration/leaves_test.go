@@ -68,9 +68,8 @@ var taken = map[string]func(*spec){
 // symmetry compares the custom resources of a namespace with twins that never had the field.
 type symmetry struct {
 	*env
-	mu    sync.Mutex
-	twins map[string]twin // by spec
-	// newest is a distribution of the newest release line.
+	mu     sync.Mutex
+	twins  map[string]twin // by spec
 	newest string
 }
 
@@ -147,7 +146,6 @@ func (s *symmetry) referents() {
 	}
 }
 
-// registerNewest registers a distribution of the newest release line.
 func (s *symmetry) registerNewest() {
 	s.T.Helper()
 	s.newest = "newest-" + s.Name
@@ -270,7 +268,6 @@ func (s *symmetry) inputHash(ctx context.Context, cr *v1alpha2.LlamaStackDistrib
 	return d.Annotations[names.AnnotationInputHash], err
 }
 
-// applied applies the spec to the custom resource by server-side apply.
 func (s *symmetry) applied(ctx context.Context, cr *v1alpha2.LlamaStackDistribution, to spec) error {
 	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&to)
 	if err != nil {
@@ -283,7 +280,6 @@ func (s *symmetry) applied(ctx context.Context, cr *v1alpha2.LlamaStackDistribut
 	return suite.Admin.Apply(ctx, client.ApplyConfigurationFromUnstructured(u), client.FieldOwner("user"))
 }
 
-// patched applies the spec to the custom resource by a merge patch.
 func (s *symmetry) patched(ctx context.Context, cr *v1alpha2.LlamaStackDistribution, to spec) error {
 	before := cr.DeepCopy()
 	cr.Spec = to

@@ -25,7 +25,6 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/framework/suite"
 )
 
-// Values that tests put into Secrets.
 var (
 	canary  = suite.Canaries.Add("sk-canary-4711")
 	rotated = suite.Canaries.Add("sk-canary-rotated")

@@ -123,7 +123,6 @@ func waitForSettingsEvent(t *testing.T, configMap, text string) {
 	})
 }
 
-// plugin runs kubectl llamastack as a user of the environment's namespace.
 func (e *env) plugin(stdin string, args ...string) (code int, out, errs string) {
 	e.T.Helper()
 	var stdout, stderr bytes.Buffer

@@ -58,7 +58,6 @@ func (e *env) release09(image string) map[string]types.UID {
 	return e.release09Under("starter", image)
 }
 
-// release09Under is release09 with another name of the distribution.
 func (e *env) release09Under(name, image string) map[string]types.UID {
 	e.T.Helper()
 	e.Apply(strings.ReplaceAll(oldResource, "name: starter", "name: "+name))

@@ -60,7 +60,6 @@ func TestV1alpha1IsNeverRefused(t *testing.T) {
 	s.Kubectl("patch", "llsd", "old", "--type=merge", "-p", `{"spec":{"networking":{"port":8500}}}`)
 }
 
-// awaitValidation waits until the API server calls the webhook.
 func (s *controlPlane) awaitValidation() {
 	s.T.Helper()
 	framework.Eventually(s.T, time.Minute, "the API server asks the webhook", func() error {
@@ -96,7 +95,6 @@ func release09CRD(t *testing.T) string {
 	return string(old)
 }
 
-// manifests are the applied files by namespace.
 type manifests map[string][]string
 
 // add adds the matching files, each to the first namespace without an object of its name.
@@ -121,7 +119,6 @@ func (m manifests) add(t *testing.T, prefix string, patterns ...string) {
 	}
 }
 
-// each runs kubectl for the manifests of each namespace.
 func (m manifests) each(s *controlPlane, verb string, check func(namespace, out string, err error)) {
 	for _, namespace := range slices.Sorted(maps.Keys(m)) {
 		out, err := s.Cluster.KubectlRun(s.T.Context(), verb, "-n", namespace, "-f", strings.Join(m[namespace], ","))
@@ -141,7 +138,6 @@ func (m manifests) apply(s *controlPlane) {
 	})
 }
 
-// wantNoDiff checks that the manifests equal the objects in the cluster.
 func (m manifests) wantNoDiff(s *controlPlane, when string) {
 	s.T.Helper()
 	// kubectl diff fails if there is a difference.

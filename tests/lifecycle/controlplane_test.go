@@ -85,7 +85,6 @@ func freeCluster(t *testing.T) *framework.Cluster {
 	return c
 }
 
-// removeOwnClusters stops the control planes of the pool.
 func removeOwnClusters() error {
 	var all sync.WaitGroup
 	errs := make([]error, len(ownClusters.free))
@@ -117,7 +116,6 @@ func newControlPlane(t *testing.T) *controlPlane {
 	}
 }
 
-// in returns another namespace of the control plane.
 func (s *controlPlane) in(namespace string) *framework.Namespace {
 	n := s.Namespace
 	n.Name = namespace
@@ -131,7 +129,6 @@ func (s *controlPlane) install() {
 	s.redirect()
 }
 
-// established waits until the API server serves the CRDs.
 func (s *controlPlane) established(crds ...string) {
 	s.T.Helper()
 	framework.NoError(s.T, s.Cluster.Established(s.T.Context(), crds...))
@@ -150,7 +147,6 @@ func (s *controlPlane) redirect() {
 			s.service.Port()))
 }
 
-// tryVersion reads a custom resource in a version.
 func (s *controlPlane) tryVersion(version, name string) (*unstructured.Unstructured, error) {
 	u := &unstructured.Unstructured{}
 	u.SetAPIVersion("llamastack.io/" + version)
@@ -158,7 +154,6 @@ func (s *controlPlane) tryVersion(version, name string) (*unstructured.Unstructu
 	return u, s.Get(u, name)
 }
 
-// version is tryVersion without an error.
 func (s *controlPlane) version(version, name string) *unstructured.Unstructured {
 	s.T.Helper()
 	u, err := s.tryVersion(version, name)
@@ -181,7 +176,6 @@ func (s *controlPlane) injected() []byte {
 	return crd.Spec.Conversion.Webhook.ClientConfig.CABundle
 }
 
-// replica runs the webhooks of one replica of the operator.
 type replica struct {
 	server *webhook.Server
 	// end stops the webhooks, and done is closed when they have stopped.
@@ -195,7 +189,6 @@ type replicaOptions struct {
 	drain     time.Duration
 }
 
-// startReplica starts a replica with the operator's permissions.
 func (s *controlPlane) startReplica(o replicaOptions) *replica {
 	s.T.Helper()
 	if o.lifetimes == (certificates.Lifetimes{}) {
@@ -276,7 +269,6 @@ func (s *controlPlane) shakesHands(trust func() *tls.Config) func(context.Contex
 	}
 }
 
-// operatorClient returns a client with the operator's permissions.
 func (s *controlPlane) operatorClient() client.Client {
 	s.T.Helper()
 	config, err := s.Cluster.ServiceAccountConfig(framework.OperatorNamespace, framework.OperatorName)
@@ -286,7 +278,6 @@ func (s *controlPlane) operatorClient() client.Client {
 	return operator
 }
 
-// migration returns the storage migration with the operator's permissions.
 func (s *controlPlane) migration() *storageversion.Migration {
 	operator := s.operatorClient()
 	return &storageversion.Migration{Live: operator, Client: operator, StatusClient: operator}

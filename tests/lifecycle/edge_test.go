@@ -128,7 +128,6 @@ func (s *controlPlane) editRoute() {
 	s.waitURL("https://s-route-ai.apps.example.com")
 }
 
-// editHTTPRoute is editRoute for an HTTPRoute.
 func (s *controlPlane) editHTTPRoute() {
 	s.T.Helper()
 	s.networking(`{"expose":{"hostname":"llama.example.com"},"port":9000}`)
@@ -145,7 +144,6 @@ func (s *controlPlane) editHTTPRoute() {
 	s.networking(`{"expose":true}`)
 }
 
-// networking patches spec.networking.
 func (s *controlPlane) networking(patch string) {
 	s.T.Helper()
 	s.Kubectl("patch", "llsd", "s", "-n", "ai", "--type=merge", "-p", `{"spec":{"networking":`+patch+`}}`)
@@ -176,7 +174,6 @@ func (s *controlPlane) value(object, path string) (string, error) {
 	return strings.TrimSpace(text.String()), err
 }
 
-// waitField waits until a field of an object has a value.
 func (s *controlPlane) waitField(object, path, want string) {
 	s.T.Helper()
 	framework.Eventually(s.T, 2*time.Minute, object+" has "+path, func() error {
@@ -188,7 +185,6 @@ func (s *controlPlane) waitField(object, path, want string) {
 	})
 }
 
-// edge writes the operator's setting.
 func (s *controlPlane) edge(value string) {
 	s.T.Helper()
 	s.Apply(fmt.Sprintf("{apiVersion: v1, kind: ConfigMap, metadata: {name: llama-stack-operator-config, namespace: %s}, data: {edge: %q}}",

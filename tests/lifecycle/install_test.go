@@ -39,7 +39,6 @@ var manager = sync.OnceValues(func() (string, error) {
 	return binary, framework.GoBuild(context.Background(), binary, "./cmd/manager")
 })
 
-// buildManager returns the path of the operator's program.
 func buildManager(t testing.TB) string {
 	t.Helper()
 	binary, err := manager()
@@ -53,7 +52,6 @@ func (s *controlPlane) run(binary string, args ...string) *framework.Process {
 	return s.runAs(binary, s.operatorKubeconfig(), args...)
 }
 
-// operatorKubeconfig returns a kubeconfig file with the operator's permissions.
 func (s *controlPlane) operatorKubeconfig() string {
 	s.T.Helper()
 	file, err := s.Cluster.OperatorKubeconfig()

@@ -29,7 +29,6 @@ func readMigrationPage(t *testing.T) (resources, commands []string) {
 	return resources, commands
 }
 
-// follower follows pages with a control plane.
 type follower struct {
 	*framework.Follower
 	*controlPlane

@@ -20,7 +20,6 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
-// resource reads a recorded custom resource in v1alpha1.
 func (r *replayed) resource(one *framework.Recorded) *unstructured.Unstructured {
 	r.T.Helper()
 	u := &unstructured.Unstructured{}
@@ -125,7 +124,6 @@ func TestReplayGoesBackAndForth(t *testing.T) {
 	r.checkTemplates()
 }
 
-// downgrade runs the command of docs/downgrade.md.
 func (r *replayed) downgrade() {
 	r.T.Helper()
 	var out, problems bytes.Buffer

@@ -31,7 +31,6 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
-// recordedSettings are the operator's settings during the recording.
 const recordedSettings = `
 apiVersion: v1
 kind: ConfigMap
@@ -198,7 +197,6 @@ func (r *replayed) allAdopted() {
 // editAll edits each custom resource without changing its pods.
 func (r *replayed) editAll() { r.setBudgets(map[string]any{"minAvailable": nil, "maxUnavailable": 1}) }
 
-// restoreAll reverts editAll.
 func (r *replayed) restoreAll() { r.setBudgets(nil) }
 
 // setBudgets gives each custom resource a PodDisruptionBudget; nil means the recorded one.
@@ -265,7 +263,6 @@ func (r *replayed) explained(one *framework.Recorded, reason string) {
 	}
 }
 
-// revision returns the number of a Deployment's rollouts.
 func (r *replayed) revision(one *framework.Recorded) int {
 	r.T.Helper()
 	n, err := strconv.Atoi(r.deployment(one).Annotations["deployment.kubernetes.io/revision"])
@@ -275,13 +272,11 @@ func (r *replayed) revision(one *framework.Recorded) int {
 	return n
 }
 
-// state is the revision and the template of a Deployment.
 type state struct {
 	revision int
 	template any
 }
 
-// states returns the states of all Deployments.
 func (r *replayed) states() map[string]state {
 	r.T.Helper()
 	all := map[string]state{}
@@ -315,7 +310,6 @@ func (r *replayed) upgraded(before map[string]state) (rolled int) {
 	return rolled
 }
 
-// stop stops the operator.
 func (r *replayed) stop(p *framework.Process) {
 	r.T.Helper()
 	r.service.Remove(p.Webhook)
@@ -337,8 +331,7 @@ func (r *replayed) versions() map[string]string {
 // reviewed is a reviewed difference between the pods of release 0.9 and those after the upgrade.
 type reviewed struct {
 	// Path is the path of the difference; "*" matches anything but a dot.
-	Path string `json:"path"`
-	// Reason is why the difference is correct.
+	Path   string `json:"path"`
 	Reason string `json:"reason"`
 	used   bool
 }

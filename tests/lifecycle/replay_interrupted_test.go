@@ -86,7 +86,6 @@ func newOperator(e *suite.Env, d *dying) *oneOperator {
 	}
 }
 
-// reconcile reconciles a custom resource once.
 func (o *oneOperator) reconcile(ctx context.Context, name string) error {
 	cr := &v1alpha2.LlamaStackDistribution{}
 	if err := o.Get(cr, name); err != nil {

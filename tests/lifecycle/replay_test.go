@@ -106,7 +106,6 @@ func TestReplayOfRelease09IsAdopted(t *testing.T) {
 	})
 }
 
-// otherBuild builds the operator's program with another build id.
 func otherBuild(t *testing.T) string {
 	t.Helper()
 	binary := filepath.Join(t.TempDir(), "manager")
@@ -114,7 +113,6 @@ func otherBuild(t *testing.T) string {
 	return binary
 }
 
-// pods returns the names of all pods of the recording.
 func (r *replayed) pods() map[string]bool {
 	r.T.Helper()
 	names := map[string]bool{}

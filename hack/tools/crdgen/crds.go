@@ -64,7 +64,6 @@ func stripForeign(schemata map[crd.TypeIdent]apiextensionsv1.JSONSchemaProps, ro
 	}
 }
 
-// noDescription is a schema visitor that removes every description.
 type noDescription struct{}
 
 func (v noDescription) Visit(schema *apiextensionsv1.JSONSchemaProps) crd.SchemaVisitor {

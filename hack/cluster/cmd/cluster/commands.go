@@ -53,7 +53,6 @@ func (p *place) resolve() (string, error) {
 	return files.DefaultDir(p.name)
 }
 
-// tierValue is a flag whose value is a tier.
 type tierValue struct{ tier *state.Tier }
 
 func (v tierValue) String() string {

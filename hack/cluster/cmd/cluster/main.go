@@ -31,7 +31,6 @@ const usage = `usage: cluster COMMAND [FLAGS]
 cluster COMMAND -h lists the flags of a command.
 `
 
-// command is a subcommand.
 type command func(ctx context.Context, flags *flag.FlagSet, args []string, out io.Writer) error
 
 var commands = map[string]command{
@@ -44,7 +43,6 @@ var commands = map[string]command{
 	"down":       down,
 }
 
-// usageError is an error in the command line.
 type usageError struct{ error }
 
 func main() {

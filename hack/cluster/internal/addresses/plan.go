@@ -56,7 +56,6 @@ func (p Plan) conflict(used []netip.Prefix) (netip.Prefix, bool) {
 	return netip.Prefix{}, false
 }
 
-// registryPort is the port of the image registry on the node.
 const registryPort = 5000
 
 // Registry returns the host:port of the image registry.

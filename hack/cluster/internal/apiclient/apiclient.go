@@ -157,7 +157,6 @@ func (c *Client) do(ctx context.Context, method, path string, body, result any) 
 	return nil
 }
 
-// statusError is a response without a success status.
 type statusError struct {
 	code int
 	body string

@@ -66,7 +66,6 @@ func Local(dir, bin string) (Config, error) {
 	}, nil
 }
 
-// freePorts returns n unused loopback ports.
 func freePorts(n int) ([]uint16, error) {
 	var ports []uint16
 	for range n {

@@ -54,7 +54,6 @@ func (c Config) WriteIdentities() error {
 	return nil
 }
 
-// leaf is a certificate and the CA that issues it.
 type leaf struct {
 	by *pki.Authority
 	Certificate

@@ -10,7 +10,6 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/hack/cluster/internal/apiclient"
 )
 
-// object is a Kubernetes object and the path that creates it.
 type object struct {
 	path string
 	body map[string]any
@@ -44,7 +43,6 @@ func clusterRole(name string, rules []map[string]any) object {
 	}}
 }
 
-// clusterRoleBinding binds the role to a user, under the user's name.
 func clusterRoleBinding(role, user string) object {
 	return object{"/apis/rbac.authorization.k8s.io/v1/clusterrolebindings", map[string]any{
 		"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRoleBinding",

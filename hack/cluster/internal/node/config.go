@@ -19,7 +19,6 @@ import (
 )
 
 const (
-	// nodeName is the name of the only node.
 	nodeName = "node"
 
 	pauseImage   = "localhost/pause:1"
@@ -222,12 +221,10 @@ func (c config) nodePrograms() []program {
 	}
 }
 
-// program is a program of the cluster with its arguments.
 type program struct {
 	name string
 	path string
 	args []string
 }
 
-// selfProgram is this program's own file.
 const selfProgram = "/proc/self/exe"

@@ -18,7 +18,6 @@ import (
 )
 
 const (
-	// provisionerName is the provisioner of the StorageClass.
 	provisionerName = "local.cluster.llamastack.io"
 
 	provisionedByAnnotation = "pv.kubernetes.io/provisioned-by"

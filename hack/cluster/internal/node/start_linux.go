@@ -44,7 +44,6 @@ const (
 	goAheadFD = 4
 )
 
-// nodeOrder is the input of a node's supervisor.
 type nodeOrder struct {
 	Dir    string         `json:"dir"`    // the cluster's directory as the machine sees it
 	Bin    string         `json:"bin"`    // the programs' directory as the machine sees it

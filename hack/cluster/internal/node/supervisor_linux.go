@@ -132,7 +132,6 @@ func (s *supervisor) waitUsable(ctx context.Context, api *apiclient.Client) erro
 	return nil
 }
 
-// importPause imports the pause image into containerd.
 func (s *supervisor) importPause(ctx context.Context) error {
 	archive := s.Path("pause.tar")
 	if err := imagefile.WriteProgram(archive, pauseImage, s.Path("bin", "pause")); err != nil {

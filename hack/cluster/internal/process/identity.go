@@ -17,7 +17,6 @@ type Identity struct {
 	Start string `json:"start"`
 }
 
-// errNoProcess means that no process with the pid runs.
 var errNoProcess = errors.New("no such process")
 
 // Identify returns the identity of the running process pid.

@@ -27,7 +27,6 @@ import (
 // modulePath is the path of this module, which contains some of the commands.
 const modulePath = "github.com/llamastack/llama-stack-k8s-operator/hack/cluster"
 
-// binary is one program of the cluster.
 type binary struct {
 	name string // file name
 	pkg  string // import path of its main package
@@ -35,7 +34,6 @@ type binary struct {
 
 func (b binary) isKubernetes() bool { return strings.HasPrefix(b.pkg, "k8s.io/kubernetes/") }
 
-// binaries returns the programs of a tier.
 func binaries(tier state.Tier) []binary {
 	kubernetes := func(name string) binary { return binary{name, "k8s.io/kubernetes/cmd/" + name} }
 	own := func(name string) binary { return binary{name, modulePath + "/" + name} }

@@ -117,7 +117,6 @@ func sysctl(name, value string) error {
 	return os.WriteFile("/proc/sys/"+name, []byte(value), 0o644)
 }
 
-// withoutIPv6 disables IPv6 on a link.
 func withoutIPv6(link string) error {
 	err := sysctl("net/ipv6/conf/"+link+"/disable_ipv6", "1")
 	if errors.Is(err, os.ErrNotExist) {

@@ -14,7 +14,6 @@ import (
 	"github.com/prometheus/prometheus/tsdb"
 )
 
-// world returns the values of a target's series by minute.
 type world struct{ rate, usual, gauge func(*recorded, int) float64 }
 
 // target is a scrape target, which adds labels to its series.
@@ -121,7 +120,6 @@ func wave(name string, minute int) float64 {
 	return 0.65 + 0.2*math.Sin(at) + 0.1*math.Sin(3.7*at) + 0.1*(noise(name, minute)-0.5)
 }
 
-// noise returns a pseudorandom number from 0 to 1.
 func noise(name string, minute int) float64 {
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(name + strconv.Itoa(minute)))

@@ -4,7 +4,6 @@ package main
 
 import "slices"
 
-// server is a server of the invented fleet.
 type server struct {
 	namespace, name string
 	pods            []string
@@ -84,7 +83,7 @@ func between(from, to int, part float64) func(int) float64 {
 	}
 }
 
-// operatorPods are the operator's replicas, the leader first.
+// operatorPods has the leader first.
 var operatorPods = []string{"llama-stack-k8s-operator-controller-manager-5d7b9c8f6-kx4qz", "llama-stack-k8s-operator-controller-manager-5d7b9c8f6-t8wlm"}
 
 // missing is the time without a Secret, and edit the time when many custom resources are edited at once.
