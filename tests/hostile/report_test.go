@@ -77,8 +77,8 @@ func brief(answer string) string {
 	return text
 }
 
-// print writes the report to the file that LLSD_HOSTILE_REPORT names, if any, and to the log of a verbose test;
-// otherwise it would hide the failure.
+// print writes the report to the file that LLSD_HOSTILE_REPORT names, if any, and to the log of a verbose test. In the
+// log of another test it would hide the failure.
 func (r *report) print(t *testing.T) {
 	t.Helper()
 	text := r.String()

@@ -61,7 +61,7 @@ func Launch(dir, name string, configure func(*exec.Cmd), program string, args ..
 // Exited is closed when the process has ended; it is nil for a process of another run.
 func (p *Process) Exited() <-chan struct{} { return p.ended }
 
-// Outcome waits for a process that is ending, kills it after grace, and returns its failure.
+// Outcome stops a process that is ending anyway, by force after grace, and returns its failure.
 func (p *Process) Outcome(grace time.Duration) error {
 	if err := p.Stop(grace); err != nil {
 		return err
