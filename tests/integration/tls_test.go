@@ -56,7 +56,7 @@ func TestTLSFromASecret(t *testing.T) {
 		message string
 		data    func() map[string][]byte
 	}{
-		{"a private key that does not fit the certificate", func() map[string][]byte { return wrong }},
+		{"a private key that does not match the certificate", func() map[string][]byte { return wrong }},
 		{"its DNS names are llama.example", func() map[string][]byte { return ca.ServerSecret([]string{"llama.example"}) }},
 		// Created when it is written, so that a slow machine sees it before its validity begins.
 		{"is not valid before", func() map[string][]byte {
