@@ -1,25 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
 
-# "make" lists the targets. Everything is built from source with the Go toolchain; nothing is installed outside the
-# checkout but a cache, whose place is LLSD_CACHE, else XDG_CACHE_HOME, else ~/.cache.
+# "make" lists the targets. Everything is built from source with the Go toolchain; outside the checkout, only the cache
+# is written (LLSD_CACHE, XDG_CACHE_HOME or ~/.cache, in this order).
 
 MODULE := github.com/llamastack/llama-stack-k8s-operator
 
-# What is built and shipped. IMG is the image reference that the install manifest names.
+# The release. IMG is the image reference in the install manifest.
 VERSION ?= $(shell cat VERSION 2>/dev/null)
 IMG ?= quay.io/llamastack/llama-stack-k8s-operator:v$(VERSION)
 COMMIT ?= $(shell git rev-parse --short=12 HEAD 2>/dev/null)
 
 # RACE=1 runs the unit tests with the race detector, which needs cgo and a C compiler.
 RACE ?=
-# All is compiled as what is shipped is, without cgo and without the path of the checkout: once, for programs and tests, and for every checkout.
+# Tests and programs share one build, without cgo and without the path of the checkout, as in a release.
 export GOFLAGS := $(strip $(GOFLAGS) -trimpath)
 ifeq ($(RACE),)
 export CGO_ENABLED ?= 0
 endif
 # TESTFLAGS is added to every go test, for example TESTFLAGS='-run TestName -v'.
 TESTFLAGS ?=
-# RERUN=1 runs a test that fails once more, alone; if it passes then, it is reported as flaky, and the run passes (hack/make/gotest.sh).
+# RERUN=1 runs a failed test once more, alone; if it passes then, it is reported as flaky, and the run passes
+# (hack/make/gotest.sh).
 RERUN ?=
 E2E_TIMEOUT ?= 60m
 FUZZTIME ?= 10m
@@ -27,8 +28,9 @@ FUZZTIME ?= 10m
 BIN := $(CURDIR)/bin
 CACHE := $(or $(LLSD_CACHE),$(XDG_CACHE_HOME),$(HOME)/.cache)/llama-stack-k8s-operator
 
-# Generators, linters, the cluster and the packer of images have modules of their own: the operator's module does not require them.
-# Those of the oldest Kubernetes and of Contour have no code, and only test-oldest and test-e2e download what they require.
+# Generators, linters, the cluster and the image packer have their own modules, so that the operator's module does not
+# require them. The modules of the oldest Kubernetes and of Contour have no code; only test-oldest and test-e2e download
+# their requirements.
 MODULES = $(shell find . -name go.mod -not -path './.git/*' -not -path './bin/*' -not -path './hack/cluster/oldest/*' -not -path './tests/e2e/contour/*' -exec dirname {} \; | sort)
 # The modules that pin one tool each have no code.
 CODE_MODULES = $(filter-out ./hack/tools/lint ./hack/tools/prose ./hack/tools/mutation ./hack/tools/vuln,$(MODULES))
@@ -89,7 +91,7 @@ generate-chart: install-manifest # charts/, from dist/install.yaml
 generate-bundle: install-manifest # bundle/, for the Operator Lifecycle Manager, from dist/install.yaml
 	go run ./hack/bundle
 
-# LINE=1.5 asks only the package of that release line.
+# LINE=1.5 reads only the package of that release line.
 .PHONY: catalog
 catalog: ## Read what the server's release lines know from their packages: catalog, starter bases, docs/providers.md (LINE=1.5 for one).
 	go run ./hack/catalog $(addprefix -line ,$(LINE))
@@ -107,11 +109,12 @@ lint: lint-prose $(GOLANGCI_LINT) ## Check the words of the pages, and run golan
 	$(GOLANGCI_LINT) config verify
 	@for module in $(CODE_MODULES); do (cd $$module && $(GOLANGCI_LINT) run ./...) || exit 1; done
 
-# All pages, generated ones too, except the reference of the API.
+# All pages, including generated ones, except the API reference.
 PROSE := README.md ARCHITECTURE.md CONTRIBUTING.md SECURITY.md $(filter-out docs/api-overview.md,$(wildcard docs/*.md docs/*/*.md)) \
   $(wildcard hack/*/README.md charts/*/README.md)
 
-# Of comments only what is wrong: words that are so by their meaning alone ("line", "tells") mostly mean something else there, and hid what is wrong.
+# Comments are checked at level error only: the words of the other rules ("line", "tells") mostly have another meaning
+# there.
 PROSE_CODE = $(shell git ls-files '*.go')
 
 .PHONY: lint-prose
@@ -142,8 +145,9 @@ verify-modules:
 verify-generated:
 	@hack/make/verify-generated.sh
 
-# Edits by hand are found everywhere, by the content hash in each header. The packages can be asked only where a Python can run
-# them; test-server fails where none can. Those of older patch releases are asked by verify-patches, a part of nightly.
+# Manual edits are found on every platform, by the content hash in each header. Comparing with the packages needs a
+# Python that can run them, without which test-server fails. verify-patches, a part of nightly, checks older patch
+# releases.
 .PHONY: verify-catalog
 verify-catalog:
 	@if (. tests/server/lib.sh && find_python) >/dev/null; then go run ./hack/catalog -newest -check; \
@@ -157,8 +161,8 @@ SPECIAL_TESTS := $(MODULE)/tests/(integration|lifecycle|hostile|chaos|e2e|server
 .PHONY: test
 test: test-unit test-integration ## Run the unit and the integration tests.
 
-# "make verify" vets: what vet reads of all dependencies takes long where nothing is cached.
-# Four packages at a time, also on two processors: one waits half a minute for an API server that does not answer.
+# "make verify" runs vet, which takes long without a cache. Four packages run at a time, also on two processors, because
+# one waits half a minute for an API server that does not respond.
 .PHONY: test-unit
 test-unit: $(TESTER) ## Run the tests that need nothing but Go.
 	$(GO_TEST) . "$$(go list ./... | grep -Ev '$(SPECIAL_TESTS)' | tr '\n' ' ')" -p 4 -vet=off $(if $(RACE),-race) $(TESTFLAGS)
@@ -169,18 +173,19 @@ INTEGRATION = $(BIN)/cluster build --tier controlplane && LLSD_CLUSTER=$(BIN)/cl
 test-integration: cluster $(TESTER) ## Run the tests against a real API server.
 	$(INTEGRATION) ./tests/integration -vet=off -count=1 -timeout 40m -parallel 8 $(TESTFLAGS)
 
-# Most of these tests need a control plane of their own.
+# Most of these tests need their own control plane.
 .PHONY: test-lifecycle
 test-lifecycle: cluster $(TESTER) ## Install, upgrade from release 0.9, replace and remove operators, most of them in a control plane of their own.
 	$(INTEGRATION) ./tests/lifecycle -vet=off -count=1 -timeout 40m -parallel 8 $(TESTFLAGS)
 
-# LLSD_HOSTILE_REPORT=FILE writes the table of what each input took there.
+# LLSD_HOSTILE_REPORT=FILE writes the table of the results to FILE.
 .PHONY: test-hostile
 test-hostile: cluster build $(TESTER) ## Send the operator what an attacker would send, in a control group with its memory limit (Linux and root).
 	$(BIN)/cluster build --tier controlplane
 	LLSD_CLUSTER=$(BIN)/cluster LLSD_OPERATOR=$(BIN)/manager $(GO_TEST) . ./tests/hostile -count=1 -timeout 35m $(TESTFLAGS)
 
-# LLSD_CHAOS=full runs the long faults, too; LLSD_CHAOS_REPORT=FILE writes the table of docs/maintainers/reliability.md there.
+# LLSD_CHAOS=full runs the long faults, too; LLSD_CHAOS_REPORT=FILE writes the table of docs/maintainers/reliability.md
+# to FILE.
 .PHONY: test-chaos
 test-chaos: cluster build $(TESTER) ## Break the world around the operator, and measure how soon nothing of it shows (Linux and root).
 	$(BIN)/cluster build --tier controlplane
@@ -192,8 +197,9 @@ soak: cluster build ## Do random things to 50 custom resources for SOAK (2h), an
 	$(BIN)/cluster build --tier controlplane
 	LLSD_SOAK=$(SOAK) LLSD_CLUSTER=$(BIN)/cluster LLSD_OPERATOR=$(BIN)/manager go test -count=1 -timeout 24h -v -run TestSoak $(TESTFLAGS) ./tests/chaos
 
-# SIZES are the numbers of custom resources, and MEMORY is the operator's memory limit, where it is not that of the manifest: with 10,000, 768Mi.
-# LLSD_BENCH_REPORT=FILE writes the table there, too. It needs a machine that does nothing else.
+# SIZES are the numbers of custom resources. MEMORY is the operator's memory limit, by default that of the manifest;
+# 10,000 custom resources need 768Mi. LLSD_BENCH_REPORT=FILE writes the table to FILE, too. It needs an otherwise idle
+# machine.
 SIZES ?= 1,50,200,500
 MEMORY ?=
 .PHONY: bench-cluster
@@ -201,7 +207,7 @@ bench-cluster: cluster build ## Measure many new custom resources, edits among t
 	$(BIN)/cluster build --tier controlplane
 	LLSD_BENCH=$(SIZES) LLSD_BENCH_MEMORY=$(MEMORY) LLSD_CLUSTER=$(BIN)/cluster LLSD_OPERATOR=$(BIN)/manager go test -count=1 -timeout 120m -v -run TestManyNewCustomResources $(TESTFLAGS) ./tests/hostile
 
-# The programs of the oldest Kubernetes are built once, in about nine minutes. It is run by hand, before each release.
+# The programs of the oldest Kubernetes are built once, in about nine minutes. Run it by hand before each release.
 .PHONY: test-oldest
 test-oldest: cluster $(TESTER) ## Run the integration and lifecycle tests on the oldest Kubernetes that is supported.
 	$(BIN)/cluster build --tier controlplane --kubernetes hack/cluster/oldest
@@ -226,13 +232,13 @@ test-e2e: cluster image $(TESTER) ## Run the tests against a real cluster with r
 test-node-faults: ## Break the API server and the network of a node where the operator runs as pods (Linux and root; a quarter of an hour).
 	LLSD_CHAOS=full $(MAKE) test-e2e TESTFLAGS='-v -run TestNodeFaults $(TESTFLAGS)'
 
-# What takes long and breaks rarely. NIGHTLY names single parts.
+# Slow tests that rarely fail. NIGHTLY selects some of them.
 NIGHTLY ?= test-chaos-full test-node-faults test-server-full verify-patches test-oldest test-loops fuzz-minute bench bench-cluster dashboard-pictures newcomer
 .PHONY: nightly
 nightly: ## Run what .ci/run leaves out, before a release: hours (Linux and root; NIGHTLY='test-oldest' for a part).
 	hack/make/nightly.sh $(BIN)/nightly $(NIGHTLY)
 
-# Exit status 1 says that something is newer; the output says what.
+# Exit status 1 means that there is a newer release.
 .PHONY: upstream
 upstream: ## Look for releases of the server that the catalog does not have, and try the newest one (every week).
 	hack/make/upstream.sh
@@ -257,23 +263,23 @@ fuzz-minute:
 newcomer: # .ci/run in a bare Debian with empty caches
 	hack/newcomer/newcomer.sh ci
 
-# The libraries of Helm, Argo CD and Flux are in a module of their own.
+# The libraries of Helm, Argo CD and Flux are in a separate module.
 .PHONY: test-packages
 test-packages: cluster $(TESTER) ## Test the packages with the libraries of Helm, OLM, Flux and Argo CD, and with a real API server.
 	$(BIN)/cluster build --tier controlplane
 	LLSD_CLUSTER=$(BIN)/cluster $(GO_TEST) hack/tools/packages ./... -count=1 -timeout 20m $(TESTFLAGS)
 
-# Debian's Chromium is the browser; CHROMIUM names another one.
+# The browser is Debian's Chromium; CHROMIUM names another one.
 .PHONY: test-site
 test-site: export QUALITY ?= 9
 test-site: site build test-built-site ## Test the docs site and the playground in a headless Chromium.
 
-# What "make site build" has built, beside other tests: building it would change what they build.
+# Tests the result of "make site build" without building it again, because other tests use it at the same time.
 .PHONY: test-built-site
 test-built-site:
 	"$$(hack/site/venv.sh)/bin/python" hack/site/test_site.py --site $(BIN)/site --plugin $(BIN)/kubectl-llamastack $(TESTFLAGS)
 
-# PICTURES=docs/pictures makes those of the docs. What they show is invented, by hack/tools/packages/replay.
+# PICTURES=docs/pictures writes those of the docs. Their data is invented by hack/tools/packages/replay.
 PICTURES ?= $(BIN)/pictures
 .PHONY: dashboard-pictures
 dashboard-pictures: ## Draw the Grafana dashboards with Grafana's own components, into bin/pictures (Debian's package chromium).
@@ -283,8 +289,8 @@ dashboard-pictures: ## Draw the Grafana dashboards with Grafana's own components
 fuzz: ## Run every fuzz target for FUZZTIME (10m), one after the other.
 	hack/make/fuzz.sh $(FUZZTIME)
 
-# Every mutant builds and runs the unit tests of its package: minutes to an hour for a package. Not in CI.
-# PACKAGE+OTHER counts the unit tests of OTHER too.
+# Each mutant builds and runs the unit tests of its package, which takes minutes to an hour for a package; it is not in
+# CI. PACKAGE+OTHER counts the unit tests of OTHER too.
 MUTATE ?= internal/serverconfig $(addprefix internal/serverconfig/,address catalog disabled document environment integrity provider release resource server storage) \
   internal/serverconfig/auth+internal/serverconfig internal/serverconfig/parse internal/problem \
   $(addprefix internal/,admission bounds cli/offered cli/redact describe desired dsn events hosts objects oci panics passthrough pods release09 secret settings status suggest) api/v1alpha1 api/v1alpha2 distributions
@@ -300,7 +306,7 @@ bench: ## Run the benchmarks.
 cluster: # the command that runs a real cluster for tests and the demo
 	cd hack/cluster && go build -o $(BIN)/cluster ./cmd/cluster
 
-# It asks the database of Go, and fails for a vulnerability that the programs can reach. A release needs it.
+# Reads Go's vulnerability database, and fails for a vulnerability that the programs can reach. A release needs it.
 .PHONY: vulncheck
 vulncheck: ## Look for known vulnerabilities in what the programs call.
 	go tool -modfile=hack/tools/vuln/go.mod govulncheck ./cmd/...
@@ -315,12 +321,12 @@ GO_BUILD = CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)'
 build: ## Build the operator and the kubectl plugin into bin/.
 	$(GO_BUILD) -o $(BIN)/ ./cmd/...
 
-# The page is embedded in the plugin that is built next. It needs Python 3.12, which brings Node; both stay in the cache.
+# The page is embedded in the next build of the plugin. It needs Python 3.12, which provides Node; both are cached.
 .PHONY: playground
 playground: ## Make the page of the playground for the plugin (docs/playground.md).
 	LDFLAGS='$(LDFLAGS)' hack/playground/build.sh internal/plugin/playground/page
 
-# A visitor loads the page again and again: it is compressed as in a release.
+# The page is compressed as in a release, because visitors load it often.
 .PHONY: site
 site: export QUALITY ?= 11
 site: playground ## Make the docs site, with the playground, in bin/site.
@@ -337,7 +343,7 @@ image: ## Build the operator's image archive, bin/operator-image.tar, without a 
 server-image: ## Build an image archive of the real server for tests and the demo, print its path (Linux and root).
 	@hack/serverimage/build.sh
 
-# config/manager names the image "controller:latest"; only this place knows what it is called when it ships.
+# config/manager names the image "controller:latest", which this target replaces by IMG.
 .PHONY: install-manifest
 install-manifest: $(GENERATORS) ## Write dist/install.yaml, which installs the operator image IMG.
 	@mkdir -p dist
@@ -347,7 +353,8 @@ RELEASE := $(BIN)/release
 PLUGIN_PLATFORMS ?= darwin/amd64 darwin/arm64 linux/amd64 linux/arm64 windows/amd64
 IMAGE_ARCHITECTURES ?= amd64 arm64
 
-# The same commit gives the same bytes with the same Go. Nothing is downloaded but what is not in the caches yet: Go modules, and what makes the playground.
+# Equal commits give equal bytes with the same Go. Only uncached Go modules and packages of the playground are
+# downloaded.
 .PHONY: release
 release: ## Make the files of a release in bin/release: images, plugin, chart, SBOMs, checksums (docs/maintainers/releasing.md).
 	rm -rf $(RELEASE) $(BIN)/build

@@ -33,7 +33,6 @@ type (
 	list   = []any
 )
 
-// serviceVersion is the ClusterServiceVersion, operators.coreos.com/v1alpha1.
 func (s *sources) serviceVersion() (object, error) {
 	examples, err := s.examples()
 	if err != nil {
@@ -72,8 +71,7 @@ func (s *sources) serviceVersion() (object, error) {
 			"icon": list{
 				object{"base64data": base64.StdEncoding.EncodeToString([]byte(icon)), "mediatype": "image/svg+xml"},
 			},
-			// The address of the conversion webhook has a namespace in it, and there is one CRD: so one operator for all
-			// namespaces.
+			// The only CRD has the namespace of the conversion webhook, so one operator serves all namespaces.
 			"installModes": list{
 				mode(
 					"OwnNamespace",
@@ -95,8 +93,8 @@ func (s *sources) serviceVersion() (object, error) {
 
 func mode(kind string, supported any) object { return object{"type": kind, "supported": supported} }
 
-// relatedImages are all images that run unless a resource or the operator's settings name others: what a mirror needs.
-// One that is not known to be published would stop the mirror.
+// relatedImages returns all images that run unless a resource or the operator's settings name others, for mirroring. An
+// unpublished image would make the mirror fail.
 func relatedImages(operator string) list {
 	images := list{object{"name": "operator", "image": operator}}
 	for _, d := range distributions.All() {
@@ -107,9 +105,8 @@ func relatedImages(operator string) list {
 	return images
 }
 
-// examples are the samples, as JSON.
 func (s *sources) examples() (string, error) {
-	paths, err := filepath.Glob(filepath.Join(s.root, "config", "samples", "v1alpha2-*.yaml")) // sorted
+	paths, err := filepath.Glob(filepath.Join(s.root, "config", "samples", "v1alpha2-*.yaml"))
 	if err != nil {
 		return "", err
 	}
@@ -129,7 +126,6 @@ func (s *sources) examples() (string, error) {
 	return string(text), err
 }
 
-// descriptor says how a console shows a field.
 type descriptor struct{ path, name, widget string }
 
 var statusDescriptors = []descriptor{
@@ -160,7 +156,7 @@ var specDescriptors = map[string][]descriptor{
 	},
 }
 
-// owned describes each version of the CRD.
+// owned returns the description of each version of the CRD.
 func (s *sources) owned() (list, error) {
 	var versions list
 	for _, v := range s.crd.Spec.Versions {
@@ -206,7 +202,6 @@ func described(descriptors []descriptor) list {
 	return all
 }
 
-// catalogEntry is the part of a file-based catalog.
 func (s *sources) catalogEntry() (string, error) {
 	name := packageID + ".v" + s.version
 	group := s.crd.Spec.Group

@@ -5,10 +5,9 @@
 //
 //	go run ./hack/bundle
 //
-// A bundle can contain fewer kinds than the manifest. OLM makes the Deployment, the ServiceAccount and its permissions
-// from the ClusterServiceVersion. It does not install the ValidatingWebhookConfiguration and the
-// ValidatingAdmissionPolicy: the operator reports in the status what they would reject.
+// OLM makes the Deployment, the ServiceAccount and its permissions from the ClusterServiceVersion. It does not install
+// the ValidatingWebhookConfiguration and the ValidatingAdmissionPolicy: the operator reports in the status what they
+// would reject.
 //
-// Contract: the same sources give the same bytes. A kind of object that it does not know is an error, so that a new one
-// is decided on.
+// Contract: equal sources give equal bytes. An object of an unknown kind is an error.
 package main

@@ -160,7 +160,7 @@ func assembleAuth(line *catalog.Line, answer *introspection, over *overlay) erro
 			written.Advice,
 			func(a catalog.Advice) bool { return !known(a.Field) || !known(a.With) },
 		)
-		// A field that comes with a later release is not in the row before it.
+		// An older release line's row omits a field of a later release.
 		if known(written.Tenant) {
 			row.Tenant = written.Tenant
 		}
@@ -180,7 +180,7 @@ func catalogFields(fields map[string]field) map[string]catalog.Field {
 	return converted
 }
 
-// keepReachable adds the objects that the fields of the release line refer to, directly or through other objects.
+// keepReachable adds the objects that the release line's fields refer to, directly or through other objects.
 func keepReachable(line *catalog.Line, objects map[string]map[string]field) {
 	line.Objects = map[string]map[string]catalog.Field{}
 	var visit func(fields map[string]catalog.Field)

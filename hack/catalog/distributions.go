@@ -17,9 +17,8 @@ const (
 	remoteVLLM = "remote-vllm"
 )
 
-// baseConfigs makes the base configurations of a release line by the name of their distribution. Those that the package
-// ships broken or not at all are composed: what a distribution consists of by its package (or by its name), the rest
-// from starter.
+// baseConfigs returns the base configurations of a release line by distribution. Broken or missing ones are composed
+// from the distribution's own parts, which the package or the name defines, and those of starter.
 func baseConfigs(line *catalog.Line, answer *introspection) (map[string][]byte, error) {
 	shipped := fmt.Sprintf("distribution of %s, release line %s: ", line.Package, line.Name)
 	composed := map[string]map[string]any{remoteVLLM: compose(line, remoteVLLM, onlyVLLM(answer.Starter), answer.Starter)}
@@ -42,7 +41,7 @@ func baseConfigs(line *catalog.Line, answer *introspection) (map[string][]byte, 
 	return files, nil
 }
 
-// onlyVLLM is starter with vLLM and what runs in the server's own process for inference, and without models.
+// onlyVLLM returns starter's configuration with only vLLM and in-process providers for inference, and without models.
 func onlyVLLM(config map[string]any) map[string]any {
 	config = maps.Clone(config)
 	providers := maps.Clone(object(config["providers"]))
@@ -57,9 +56,8 @@ func onlyVLLM(config map[string]any) map[string]any {
 	return config
 }
 
-// compose returns a base configuration that starts. Providers, storage backends and the model from the environment are
-// those of the distribution. Required APIs and all other settings are those of starter, without references to parts
-// that the distribution does not have.
+// compose returns a base configuration that starts: providers, storage backends and the model from the environment of
+// the distribution, and all other settings and required APIs of starter, without references to missing parts.
 func compose(line *catalog.Line, name string, own, starterConfig map[string]any) map[string]any {
 	c := &composition{line: line, starter: object(starterConfig["providers"]), providers: map[string]any{}}
 	for api, entries := range object(own["providers"]) {
@@ -88,17 +86,16 @@ func compose(line *catalog.Line, name string, own, starterConfig map[string]any)
 
 type composition struct {
 	line      *catalog.Line
-	starter   map[string]any // providers of starter
-	providers map[string]any // providers of the distribution
+	starter   map[string]any // starter's providers
+	providers map[string]any // the distribution's providers
 }
 
 func (c *composition) add(api string, entry map[string]any) {
 	c.providers[api] = append(list(c.providers[api]), entry)
 }
 
-// entry returns a provider entry of the distribution. If starter enables the type by a variable, or the entry requires
-// one, the variable enables the entry. If the config has fields that the release does not know, it is replaced by that
-// of starter.
+// entry returns a provider entry of the distribution. It is conditional on the variable that starter uses or the entry
+// requires, and has starter's config if its own has unknown fields.
 func (c *composition) entry(api string, own map[string]any) map[string]any {
 	entry := maps.Clone(own)
 	id, providerType := text(entry, "provider_id"), text(entry, "provider_type")
@@ -133,7 +130,6 @@ var (
 	requiredVariable = regexp.MustCompile(`^\$\{env\.([A-Z0-9_]+)}$`)
 )
 
-// starterProvider returns starter's provider of a type, nil if there is none.
 func (c *composition) starterProvider(api, providerType string) map[string]any {
 	for _, entry := range list(c.starter[api]) {
 		if text(entry, "provider_type") == providerType {
@@ -193,7 +189,7 @@ func (c *composition) resources(own, starterResources map[string]any) map[string
 	models := []any{}
 	for _, model := range list(own["models"]) {
 		if needed := requiredVariable.FindStringSubmatch(text(model, "model_id")); needed != nil {
-			// A model without a provider is left out by every release; an empty id is not accepted by all.
+			// Every release omits a model without a provider, and some reject an empty id.
 			entry := maps.Clone(object(model))
 			entry["model_id"] = "${env." + needed[1] + ":=unset}"
 			entry["provider_id"] = "${env." + needed[1] + ":+" + text(model, "provider_id") + "}"
@@ -234,7 +230,6 @@ func (c *composition) dropDanglingDefaults(config map[string]any) {
 	}
 }
 
-// names returns the APIs as a YAML list.
 func names(providers map[string]any) []any {
 	var apis []any
 	for _, api := range slices.Sorted(maps.Keys(providers)) {

@@ -28,7 +28,7 @@ func encodeLine(line *catalog.Line) ([]byte, error) {
 	return encode(header, line)
 }
 
-// encodeIndex writes which release lines have which API.
+// encodeIndex returns the file that lists the APIs of the release lines.
 func encodeIndex(lines []*catalog.Line, over *overlay) ([]byte, error) {
 	type history struct {
 		Lines   []string `yaml:"lines"`
@@ -54,7 +54,7 @@ func encodeIndex(lines []*catalog.Line, over *overlay) ([]byte, error) {
 	)
 }
 
-// encode writes YAML in which what is flat stands on one line.
+// encode returns YAML with flat values on one line.
 func encode(header string, value any) ([]byte, error) {
 	var node yaml.Node
 	if err := node.Encode(value); err != nil {
@@ -72,8 +72,8 @@ func encode(header string, value any) ([]byte, error) {
 	return b.Bytes(), encoder.Close()
 }
 
-// flatten gives lists of scalars, and maps of such and of scalars, the flow style. The whole document and the items of
-// lists keep theirs.
+// flatten sets the flow style of lists of scalars, and of maps of scalars and such lists, except for the whole document
+// and the items of lists.
 func flatten(n *yaml.Node) {
 	for _, child := range n.Content {
 		flatten(child)
@@ -83,7 +83,7 @@ func flatten(n *yaml.Node) {
 	}
 }
 
-// isFlat reports whether a value is a list of scalars, or a map of scalars and of such lists.
+// isFlat reports whether a value is a list of scalars, or a map of scalars and such lists.
 func isFlat(n *yaml.Node) bool {
 	for _, child := range n.Content {
 		listOfScalars := child.Kind == yaml.SequenceNode && n.Kind == yaml.MappingNode && isFlat(child)

@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tells, as JSON, what the server that is installed in this Python knows: the raw material of internal/serverconfig/catalog.
+"""Prints, as JSON, the configuration classes of the server in this Python, for internal/serverconfig/catalog.
 
     "$(tests/server/venv.sh 1.5)" hack/catalog/introspect.py
 
-Everything comes from the package itself, by importing its registry and its config classes: names as YAML wants them, types,
-defaults, what is required. Texts of the package (descriptions, prompts) are left out. The answer depends on the package alone:
-the environment counts as empty, and the home directory as `~`.
+It imports the package's registry and config classes, and prints YAML names, types, defaults and required fields, without
+descriptions and prompts. The output depends only on the package, with an empty environment and the home directory `~`.
 """
 
 import contextlib
@@ -34,9 +33,9 @@ from pydantic.fields import FieldInfo  # noqa: E402
 from pydantic_core import PydanticUndefined  # noqa: E402
 from server_package import ServerPackage  # noqa: E402
 
-# A longer default is a text, a prompt for instance, not a setting.
+# A longer default is a text such as a prompt, not a setting.
 LONGEST_DEFAULT = 100
-# Fields that hold a secret although their class may not say so.
+# Fields with a secret, whatever their class.
 SECRET_NAMES = re.compile(r"(^|_)(api_key|apikey|api_token|token|secret|password|access_key|secret_key|session_token)$")
 NOT_SECRET_NAMES = re.compile(r"^(max_|num_)|_(path|file|url)$")
 
@@ -50,10 +49,10 @@ class Introspection:
         self._names: dict[tuple[tuple[type[BaseModel], ...], str], str] = {}
 
     def fields(self, model: type[BaseModel]) -> dict[str, Any]:
-        """The fields of a class by every key that sets them; a key beside the first names that one as aliasOf."""
+        """Returns the fields of a class by every key that sets them; further keys refer to the first by aliasOf."""
         described: dict[str, Any] = {}
         for name, info in model.model_fields.items():
-            # A field that a class takes from its parent and leaves out again is not meant to be set.
+            # A class excludes inherited fields that must not be set.
             if info.exclude and info.validation_alias is None:
                 continue
             first, *others = yaml_keys(name, info, model)
@@ -89,7 +88,7 @@ class Introspection:
         if not names or "any" in names:
             return {"type": "any"}
         several: dict[str, Any] = {"type": names[0]} if len(names) == 1 else {"type": "any", "anyOf": names}
-        # A fact about one type counts if every alternative of that type has it.
+        # A property is kept if all alternatives of its type have it.
         for key, kinds_with in (("values", ("string",)), ("object", ("map", "list")), ("elements", ("map", "list"))):
             told = [each.get(key) for each in described if each["type"] in kinds_with]
             if key == "values" and all(told):
@@ -125,7 +124,7 @@ class Introspection:
         return {"type": "string"} if issubclass(kind, str | Path) else {"type": "any"}
 
     def _elements(self, annotation: Any) -> dict[str, Any]:
-        """What is told of the items of a list, or of the values of a map, where they are of one type."""
+        """Returns the type of the items of a list or of the values of a map, or {} if they have several."""
         element = self._type(annotation)
         if type(None) in _members(annotation) or element["type"] == "any":
             return {}
@@ -143,9 +142,9 @@ class Introspection:
         return described
 
     def _object(self, models: tuple[type[BaseModel], ...], discriminator: str) -> str:
-        """The name under which the fields of a class stand; of several (a union) those of any of them.
+        """Adds the fields of a class, or of all classes of a union, to objects, and returns their name there.
 
-        Where a field of the map chooses the class, a field that not every class has tells with which choices it exists.
+        If a field of the map selects the class, fields that only some classes have list the values of that field.
         """
         if (models, discriminator) in self._names:
             return self._names[models, discriminator]
@@ -178,7 +177,7 @@ class Introspection:
         return unique
 
     def providers(self) -> dict[str, Any]:
-        """Every provider type of every API."""
+        """Returns all provider types by API."""
         registry = self.server.provider_registry(None)
         return {
             api.value: {name: self._provider(spec) for name, spec in sorted(specs.items())}
@@ -197,7 +196,7 @@ class Introspection:
         return {key: value for key, value in described.items() if value or key == "fields"}
 
     def storage(self) -> dict[str, Any]:
-        """The backends, and the stores with their kind and the place that they have by default."""
+        """Returns the backends, and the stores with their kind and default storage location."""
         backends = {}
         for model in vars(self.server.storage).values():
             kind = isinstance(model, type) and issubclass(model, BaseModel) and model.model_fields.get("type")
@@ -216,7 +215,7 @@ class Introspection:
         return {"backends": backends, "stores": stores}
 
     def apis(self) -> dict[str, Any]:
-        """Every API that a config can name, with the registry that belongs to it."""
+        """Returns all APIs that a config can name, with their routing tables."""
         tables = set(self.server.routing.values())
         return {
             name: {"table": self.server.routing.get(name, "")}
@@ -225,7 +224,7 @@ class Introspection:
 
 
 def _members(annotation: Any) -> list[Any]:
-    """The alternatives of a type, with Annotated taken off."""
+    """Returns the alternatives of a type, without Annotated."""
     origin = typing.get_origin(annotation)
     if origin is typing.Annotated:
         return _members(typing.get_args(annotation)[0])
@@ -235,7 +234,7 @@ def _members(annotation: Any) -> list[Any]:
 
 
 def _discriminator(annotation: Any) -> Any:
-    """What tells the classes of a union apart, where a name of a field does."""
+    """Returns the discriminator of a union, or None."""
     if typing.get_origin(annotation) is typing.Annotated:
         alternatives, *metadata = typing.get_args(annotation)
         for each in metadata:
@@ -248,7 +247,7 @@ def _discriminator(annotation: Any) -> Any:
 
 
 def _metadata(annotation: Any) -> list[Any]:
-    """What Annotated says about a type or its alternatives."""
+    """Returns the metadata of Annotated for a type or its alternatives."""
     if typing.get_origin(annotation) is typing.Annotated:
         inner, *metadata = typing.get_args(annotation)
         return metadata + _metadata(inner)
@@ -258,7 +257,7 @@ def _metadata(annotation: Any) -> list[Any]:
 
 
 def _bounds(info: FieldInfo) -> dict[str, Any]:
-    """The limits of a number."""
+    """Returns the limits of a number."""
     kinds = {kind for kind in _members(info.annotation) if kind is not type(None)}
     if kinds not in ({int}, {float}):
         return {}
@@ -294,7 +293,7 @@ def _scalar(default: Any) -> Any:
 
 
 def environment(server: ServerPackage) -> dict[str, str]:
-    """The names of the variables that the server takes its port, its log levels and its home from."""
+    """Returns the environment variables for the server's port, log levels and home, and the prefix for metrics."""
 
     def only(name: str, *files: str) -> str:
         sources = "".join((server.home / file).read_text(encoding="utf-8") for file in files)
@@ -313,7 +312,7 @@ def environment(server: ServerPackage) -> dict[str, str]:
 
 
 def metrics_prefix(server: ServerPackage) -> str:
-    """What the variables begin with by which the server serves metrics on a port of their own; empty where it has no such port."""
+    """Returns the prefix of the variables for the server's metrics port, or "" without such a port."""
     sources = "".join(path.read_text(encoding="utf-8") for path in (server.home / "telemetry").glob("*.py"))
     found = {prefix for prefix, _ in re.findall(r'environ\.get\("([A-Z_]+_METRICS)_(ENDPOINT_ENABLED|HOST|PORT)"', sources)}
     if len(found) > 1:
@@ -322,7 +321,7 @@ def metrics_prefix(server: ServerPackage) -> str:
 
 
 def behaviour(server: ServerPackage) -> dict[str, bool]:
-    """What no class says: it stands in the code alone."""
+    """Returns properties of the server's code that its config classes do not show."""
 
     def stands(text: str, file: str) -> bool:
         return text in (server.home / file).read_text(encoding="utf-8")
@@ -333,12 +332,12 @@ def behaviour(server: ServerPackage) -> dict[str, bool]:
     if by_backend_name == by_model_id:
         raise ValueError(f"{models} does not tell by which name a registered model is served")
     return {
-        # Several workers share one socket, and a socket has one address: a list of addresses as the default fails.
+        # Several workers share one socket with one address, so a default list of addresses fails.
         "hostForWorkers": stands("config.server.host or [", "cli/stack/run.py"),
-        # The workers read what the command has resolved; one file is all that it writes there.
+        # The workers read the resolved config, the only temporary file that the command writes.
         "writesConfig": stands("tempfile.", "cli/stack/run.py"),
         "servesModelID": by_model_id,
-        # The column must be qualified: in an upsert, PostgreSQL does not know which of two it is.
+        # The column must be qualified, because it is ambiguous for PostgreSQL in an upsert.
         "tenantsBreakPostgres": (server.home / tenants).is_file()
         and stands("tenant_id = :", tenants)
         and not stands('"{table}"."tenant_id"', tenants),
@@ -347,7 +346,7 @@ def behaviour(server: ServerPackage) -> dict[str, bool]:
 
 
 def default_storage(server: ServerPackage) -> bool:
-    """Tells whether a config without the section storage keeps its state below SQLITE_STORE_DIR."""
+    """Reports whether a config without the section storage keeps its state below SQLITE_STORE_DIR."""
     section = server.config_class.model_fields["storage"]
     if section.is_required():
         return False
@@ -360,7 +359,7 @@ def default_storage(server: ServerPackage) -> bool:
 
 
 def rules(server: ServerPackage) -> dict[str, Any]:
-    """What the rules of policies can say: the code alone tells which patterns and conditions it understands."""
+    """Returns the patterns and conditions that access policies support, as found in the code."""
     sources = {path.name: path.read_text(encoding="utf-8") for path in (server.home / "core" / "access_control").glob("*.py")}
     routes = sources.get("route_access.py", "") + (server.home / "core" / "server" / "auth.py").read_text(encoding="utf-8")
     regex = 'startswith("regex:")'
@@ -373,14 +372,14 @@ def rules(server: ServerPackage) -> dict[str, Any]:
 
 
 def starter(server: ServerPackage, distribution: str) -> dict[str, Any]:
-    """A packaged config without what changes nothing: keys that the server ignores, and its own defaults spelled out."""
+    """Returns a packaged config without ignored keys and values that equal the server's defaults."""
     path = server.packaged(distribution)
     written = yaml.safe_load(path.read_text(encoding="utf-8"))
     whole = packaged.dump(server, written)
     for section in ("registered_resources", "vector_stores", "safety"):
         for key in list(written.get(section) or {}):
             shorter = {**written, section: {k: v for k, v in written[section].items() if k != key}}
-            # Resources keep their lists: an empty one shows where they go.
+            # Empty lists of resources stay, as a template for users.
             known = section != "registered_resources" or not isinstance(whole[section].get(key), list)
             if known and packaged.dump(server, shorter) == whole:
                 written = shorter
@@ -388,7 +387,7 @@ def starter(server: ServerPackage, distribution: str) -> dict[str, Any]:
 
 
 def distributions(server: ServerPackage) -> dict[str, Any]:
-    """The configs of the other distributions that the operator knows, as far as the package ships them, as written."""
+    """Returns the unchanged configs of the other supported distributions in the package."""
     paths = {name: server.packaged(name) for name in ("meta-reference-gpu", "postgres-demo")}
     return {name: yaml.safe_load(path.read_text(encoding="utf-8")) for name, path in paths.items() if path.is_file()}
 

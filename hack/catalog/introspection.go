@@ -18,7 +18,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 )
 
-// parallelism is the number of packages read at once: each takes a Python process with one core and some 300 MB.
+// parallelism is the number of packages read at once: each needs a Python process with one core and some 300 MB.
 const parallelism = 2
 
 // introspection is the output of introspect.py.
@@ -48,7 +48,6 @@ type introspection struct {
 	Distributions        map[string]map[string]any      `json:"distributions"`
 }
 
-// environment holds names of environment variables.
 type environment struct{ Port, Log, Home, Metrics string }
 
 type storage struct {
@@ -67,7 +66,7 @@ type provider struct {
 	Deprecated, Refused bool
 }
 
-// field is a catalog.Field as JSON has it.
+// field is a catalog.Field in the JSON form of introspect.py.
 type field struct {
 	Type     catalog.FieldType
 	Secret   bool
@@ -106,7 +105,7 @@ func plainNumber(n json.Number) any {
 	return decimal
 }
 
-// introspectAll reads the packages of releases, and for release lines those of the newest release.
+// introspectAll reads the packages of releases; a release line means its newest release.
 func introspectAll(ctx context.Context, root string, releases []string) (map[string]*introspection, error) {
 	answers, failures := make([]*introspection, len(releases)), make([]error, len(releases))
 	semaphore := make(chan struct{}, parallelism)
@@ -138,10 +137,10 @@ func introspect(ctx context.Context, root, release string) (*introspection, erro
 	return answer, nil
 }
 
-// readPackage returns the introspection of the package that a Python interpreter has installed.
+// readPackage returns the introspection of the package in a Python environment.
 func readPackage(ctx context.Context, root, interpreter string) (*introspection, error) {
 	cmd := exec.CommandContext(ctx, interpreter, filepath.Join(root, "hack", "catalog", "introspect.py"))
-	// Byte code goes beside the environment: the checkout stays clean, and the next run is three times as fast.
+	// Byte code is cached outside the checkout, which makes the next run three times as fast.
 	cmd.Env = append(slices.DeleteFunc(os.Environ(), func(variable string) bool {
 		return strings.HasPrefix(variable, "PYTHONDONTWRITEBYTECODE=")
 	}), "PYTHONPYCACHEPREFIX="+filepath.Join(filepath.Dir(filepath.Dir(interpreter)), "pycache"))

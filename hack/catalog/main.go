@@ -19,10 +19,9 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 )
 
-// overlayFile is what people write of the catalog.
 const overlayFile = "internal/serverconfig/catalog/overlay.yaml"
 
-// timeout bounds a whole run, with virtual environments that must be made first.
+// timeout bounds a run, including the creation of virtual environments.
 const timeout = 30 * time.Minute
 
 func main() {
@@ -96,7 +95,7 @@ func run(ctx context.Context, args []string) error {
 	return nil
 }
 
-// checkHashes fails and names the generated files that were edited by hand.
+// checkHashes returns an error that names the generated files with manual edits.
 func checkHashes(root string) error {
 	names, err := editedFiles(root)
 	if err != nil {
@@ -112,8 +111,8 @@ func checkHashes(root string) error {
 	return nil
 }
 
-// makeFiles returns the content of every file by its path in the checkout, and the release lines that were read. If
-// patches is nil, only their newest releases are read.
+// makeFiles returns the content of every file by its path in the checkout, and the release lines that it read. If
+// patches is nil, it reads only their newest releases.
 func makeFiles(
 	ctx context.Context,
 	root string,
@@ -180,8 +179,8 @@ func makeFiles(
 	return files, asked, over.unused(lines)
 }
 
-// assembleLine builds a release line from the introspection of its packages, or reads its file if there is none. If
-// patches is nil, the differences of older patch releases are taken from the file.
+// assembleLine returns a release line from the introspection of its packages, or from its file without one. If patches
+// is nil, the differences of older patch releases come from the file.
 func assembleLine(
 	file, name string,
 	answers map[string]*introspection,
@@ -226,8 +225,8 @@ func assembleLine(
 	return line, checkPatches(line, older)
 }
 
-// differences returns the names of the files that are not as generated, sorted. Bases that are kept by hand do not
-// count.
+// differences returns the sorted names of the files that differ from the generated ones, except for bases that are
+// maintained by hand.
 func differences(root string, files map[string][]byte) ([]string, error) {
 	var different []string
 	for _, name := range slices.Sorted(maps.Keys(files)) {
@@ -243,7 +242,7 @@ func differences(root string, files map[string][]byte) ([]string, error) {
 	return different, nil
 }
 
-// releaseLines returns the lines of the release table in its order.
+// releaseLines returns the release lines of the release table in its order.
 func releaseLines(file string) ([]string, error) {
 	data, err := os.ReadFile(file)
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 )
 
-// overlay is what is written by hand; internal/serverconfig/catalog/overlay.yaml says what its keys mean.
+// overlay is the hand-written part of the catalog; internal/serverconfig/catalog/overlay.yaml describes its keys.
 type overlay struct {
 	APIs       map[string]struct{ Instead string }  `yaml:"apis"`
 	ToolGroups map[string]string                    `yaml:"toolGroups"`
@@ -25,7 +25,7 @@ type overlay struct {
 	Providers  map[string]map[string]map[string]any `yaml:"providers"`
 }
 
-// row is the hand-written part of a provider's row on one line.
+// row is the hand-written part of a provider in one release line.
 type row struct {
 	Source         string            `yaml:"source"`
 	Endpoint       *catalog.Endpoint `yaml:"endpoint"`
@@ -40,7 +40,7 @@ type row struct {
 	Environment    map[string]string `yaml:"environment"`
 }
 
-// backendRow is the hand-written part of a storage backend on one line.
+// backendRow is the hand-written part of a storage backend in one release line.
 type backendRow struct {
 	Source      string                 `yaml:"source"`
 	Credentials catalog.CredentialForm `yaml:"credentials"`
@@ -49,7 +49,7 @@ type backendRow struct {
 	Environment map[string]string      `yaml:"environment"`
 }
 
-// authRow is the hand-written part of a type of authentication on one line.
+// authRow is the hand-written part of an authentication type in one release line.
 type authRow struct {
 	Source    string           `yaml:"source"`
 	Short     string           `yaml:"short"`
@@ -62,7 +62,7 @@ type authRow struct {
 	Example   map[string]any   `yaml:"example"`
 }
 
-// listRow is where a server lists what it has registered, on one line.
+// listRow is the path at which a server lists registered resources, in one release line.
 type listRow struct {
 	Source string `yaml:"source"`
 	Path   string `yaml:"path"`
@@ -86,7 +86,7 @@ func strictDecode(data []byte, into any) error {
 	return decoder.Decode(into)
 }
 
-// row returns the hand-written part of a provider for a release; false where the overlay has none.
+// row returns the hand-written part of a provider for a release, and whether the overlay has one.
 func (o *overlay) row(release, api, providerType string) (*row, bool, error) {
 	written, ok := o.Providers[api][providerType]
 	if !ok {
@@ -102,7 +102,7 @@ func (o *overlay) row(release, api, providerType string) (*row, bool, error) {
 	return merged, true, nil
 }
 
-// backend returns the hand-written part of a storage backend for a release; an empty one where the overlay has none.
+// backend returns the hand-written part of a storage backend for a release, empty if the overlay has none.
 func (o *overlay) backend(release, kind string) (*backendRow, error) {
 	merged := &backendRow{}
 	written, ok := o.Backends[kind]
@@ -136,7 +136,7 @@ func (o *overlay) lists(release string) (map[string]string, error) {
 	return paths, nil
 }
 
-// auth returns the hand-written part of a type of authentication for a release.
+// auth returns the hand-written part of an authentication type for a release.
 func (o *overlay) auth(release, authType string) (*authRow, error) {
 	written, ok := o.Auth[authType]
 	if !ok {
@@ -152,7 +152,7 @@ func (o *overlay) auth(release, authType string) (*authRow, error) {
 	return merged, nil
 }
 
-// onRelease decodes what is written, with the changes that apply to the release.
+// onRelease decodes a hand-written row with the changes that apply to the release.
 func onRelease(release string, written map[string]any, into any) error {
 	keys := maps.Clone(written)
 	delete(keys, "changes")
@@ -189,13 +189,13 @@ func covers(lines, release string) (bool, error) {
 	return (from == "" || compareBound(release, from) >= 0) && (to == "" || compareBound(release, to) <= 0), nil
 }
 
-// compareBound orders a release and the bound of a range; a release line as a bound stands for each of its releases.
+// compareBound compares a release with the bound of a range; a release line as a bound means each of its releases.
 func compareBound(release, bound string) int {
 	parts := strings.Split(release, ".")
 	return catalog.Compare(strings.Join(parts[:min(len(parts), strings.Count(bound, ".")+1)], "."), bound)
 }
 
-// unused reports rows of types that no release line has: a mistyped name, or one that outlived its last line.
+// unused returns an error for rows of types that no release line has.
 func (o *overlay) unused(lines []*catalog.Line) error {
 	for _, kind := range slices.Sorted(maps.Keys(o.Backends)) {
 		if !slices.ContainsFunc(lines, func(line *catalog.Line) bool {

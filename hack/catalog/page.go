@@ -13,7 +13,6 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 )
 
-// specNames are the names under spec.providers.
 var specNames = map[string]string{
 	"inference": "inference", "safety": "safety", "vector_io": "vectorIo", "tool_runtime": "toolRuntime",
 }
@@ -35,7 +34,6 @@ This page lists every provider type of every release line, and the fields of its
 
 `
 
-// providersPage writes docs/providers.md.
 func providersPage(lines []*catalog.Line) []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, pageIntroduction, generatedMark)
@@ -61,7 +59,6 @@ type page struct {
 	names []string
 }
 
-// variant is a provider type on one line.
 type variant struct {
 	line string
 	row  *catalog.Provider
@@ -128,7 +125,7 @@ func (p *page) provider(api, providerType string, variants []variant) {
 	}
 }
 
-// fields writes the fields of variants; from has the notes about patch releases.
+// fields writes the fields of variants; from returns the notes about patch releases.
 func (p *page) fields(variants []variant, from func(name string) []string) {
 	described := map[string][]variant{}
 	for _, v := range variants {
@@ -163,7 +160,7 @@ func (p *page) fields(variants []variant, from func(name string) []string) {
 	p.b.WriteString("\n")
 }
 
-// fieldNotes are the notes about a field, with the fields of the custom resource in bold.
+// fieldNotes returns the notes about a field, with the fields of the custom resource in bold.
 func fieldNotes(row *catalog.Provider, name string) []string {
 	var notes []string
 	for _, n := range describe.Notes(row, name) {
@@ -186,5 +183,5 @@ func (p *page) example(api, providerType string, row *catalog.Provider) {
 	fmt.Fprintf(p.b, "```yaml\n%s```\n\n", text)
 }
 
-// span writes release lines: a run of neighbors as "0.3 to 0.7".
+// span formats release lines, with adjacent ones as "0.3 to 0.7".
 func (p *page) span(with []string) string { return describe.Lines(with, p.names) }

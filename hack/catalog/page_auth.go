@@ -11,7 +11,6 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 )
 
-// authentication describes the types that spec.auth takes.
 func (p *page) authentication() {
 	variants := map[string][]variant{}
 	newest := map[string]*catalog.AuthType{}

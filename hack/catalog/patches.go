@@ -18,7 +18,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 )
 
-// patchReleases returns the older patch releases of each release line, the newest first.
+// patchReleases returns the older patch releases of each release line, newest first.
 func patchReleases(file string) (map[string][]string, error) {
 	data, err := os.ReadFile(file)
 	if err != nil {
@@ -34,7 +34,7 @@ func patchReleases(file string) (map[string][]string, error) {
 	return byLine, nil
 }
 
-// addPatches adds to a release line what is different in its older patch releases, which come the newest first.
+// addPatches adds the differences of older patch releases, newest first, to a release line.
 func addPatches(line *catalog.Line, older []*catalog.Line) error {
 	newer, before := line, line.Release
 	for _, o := range older {
@@ -56,7 +56,7 @@ func addPatches(line *catalog.Line, older []*catalog.Line) error {
 	return nil
 }
 
-// checkPatches reports an error if the patches of a release line do not give the catalog of its older releases.
+// checkPatches returns an error if the patches of a release line do not give the catalog of its older releases.
 func checkPatches(line *catalog.Line, older []*catalog.Line) error {
 	for _, o := range older {
 		at := *line.At(o.Release)
@@ -77,7 +77,6 @@ func checkPatches(line *catalog.Line, older []*catalog.Line) error {
 	return nil
 }
 
-// treeOf is a release line as the tree of its file.
 func treeOf(line *catalog.Line) (map[string]any, error) {
 	data, err := yaml.Marshal(line)
 	if err != nil {
@@ -88,7 +87,7 @@ func treeOf(line *catalog.Line) (map[string]any, error) {
 	return tree, err
 }
 
-// mergePatch returns the JSON merge patch from one tree to another. Lists of rows are treated as maps by type.
+// mergePatch returns the JSON merge patch from one tree to another, with lists of rows as maps by type.
 func mergePatch(tree, other map[string]any) map[string]any {
 	changes := map[string]any{}
 	for name := range tree {
@@ -109,7 +108,7 @@ func mergePatch(tree, other map[string]any) map[string]any {
 	return changes
 }
 
-// rowsByType returns a map as it is, and a list of rows by their types; nil for anything else.
+// rowsByType returns a map unchanged, a list of rows as a map by type, and nil for other values.
 func rowsByType(value any) map[string]any {
 	switch value := value.(type) {
 	case map[string]any:
@@ -129,7 +128,6 @@ func rowsByType(value any) map[string]any {
 	return nil
 }
 
-// printPatches writes what differs inside release lines.
 func printPatches(w io.Writer, lines []*catalog.Line) {
 	for _, line := range lines {
 		for _, p := range line.Patches {
@@ -139,7 +137,7 @@ func printPatches(w io.Writer, lines []*catalog.Line) {
 	}
 }
 
-// compareWith prints what the package of a Python, which is newer than the catalog, knows otherwise.
+// compareWith prints the differences between a package that is newer than the catalog and the catalog.
 func compareWith(ctx context.Context, w io.Writer, root, python string) error {
 	over, err := readOverlay(filepath.Join(root, overlayFile))
 	if err != nil {

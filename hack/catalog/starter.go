@@ -16,7 +16,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 )
 
-// The order in which a base is written. What is not named follows in alphabetical order.
+// The order of keys in a base; other keys follow alphabetically.
 var (
 	sectionOrder = []string{
 		"version", "distro_name", "image_name", "server", "apis", "providers", "storage", "registered_resources", "vector_stores", "safety",
@@ -29,7 +29,7 @@ var (
 	backendOrder = []string{"backend", "namespace", "table_name"}
 )
 
-// What is said above each group of providers of an API.
+// The comments above the groups of providers of an API.
 var groupComments = []string{
 	"# On when the variable in the id is set.",
 	"# Always on.",
@@ -42,7 +42,7 @@ const (
 	inProcess
 )
 
-// encodeBase writes a base configuration in the project's form. The header reports its origin.
+// encodeBase returns a base configuration in the project's format, with its origin in the header.
 func encodeBase(line *catalog.Line, config map[string]any, origin string) ([]byte, error) {
 	root := mapping()
 	for _, section := range ordered(config, sectionOrder) {
@@ -112,7 +112,7 @@ func providersNode(line *catalog.Line, value any) (*yaml.Node, error) {
 	return node, nil
 }
 
-// group reports when a provider is on.
+// group returns the index of the comment that says when a provider is enabled.
 func group(entry any) int {
 	fields, _ := entry.(map[string]any)
 	id, _ := fields["provider_id"].(string)
@@ -127,7 +127,7 @@ func group(entry any) int {
 	}
 }
 
-// entryNode writes a provider: the address first, then the key, where state lies last.
+// entryNode returns a provider's node, with the address first, then the key, and the storage location last.
 func entryNode(line *catalog.Line, api string, entry map[string]any) *yaml.Node {
 	node := mapping()
 	providerType, _ := entry["provider_type"].(string)
@@ -159,7 +159,7 @@ func entryNode(line *catalog.Line, api string, entry map[string]any) *yaml.Node 
 	return node
 }
 
-// plainNode writes a value as it came from the package, keys in our order.
+// plainNode returns the node of a value from the package, with keys in the project's order.
 func plainNode(value any) *yaml.Node {
 	switch v := value.(type) {
 	case map[string]any:
@@ -187,7 +187,7 @@ func plainNode(value any) *yaml.Node {
 func scalar(value any) *yaml.Node {
 	node := &yaml.Node{}
 	if err := node.Encode(value); err != nil {
-		// Strings, numbers, booleans and null always can be written.
+		// Strings, numbers, booleans and null cannot fail.
 		panic(fmt.Sprintf("catalog: %v", err))
 	}
 	return node
@@ -199,7 +199,7 @@ func put(node *yaml.Node, key string, value *yaml.Node) {
 	node.Content = append(node.Content, scalar(key), value)
 }
 
-// ordered returns the keys of a map: first those of the order, then the others by the alphabet.
+// ordered returns the keys of a map: first those in order, then the others alphabetically.
 func ordered(m map[string]any, order []string) []string {
 	return slices.SortedFunc(maps.Keys(m), byOrder(order))
 }

@@ -4,11 +4,9 @@
 //
 //	go run ./hack/chart
 //
-// Each object of dist/install.yaml becomes a template, with values in the places where users differ. The Role of a
-// watched namespace and the objects for cert-manager come from their overlays. So the chart and the manifest cannot
-// drift apart. The reference of the values in the chart's README is made from values.yaml and values.schema.json, which
-// are written by hand, like the templates without a header.
+// Each object of dist/install.yaml becomes a template with values, so the chart cannot differ from the manifest. The
+// Role of a watched namespace and the objects for cert-manager come from their overlays. The README's reference of
+// values comes from values.yaml and values.schema.json, which are written by hand, as are templates without a header.
 //
-// Contract: the same sources give the same bytes. An object of a kind that it does not know is an error, so that a new
-// one is decided on.
+// Contract: equal sources give equal bytes. An object of an unknown kind is an error.
 package main

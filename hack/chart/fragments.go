@@ -9,7 +9,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// fragmentsOf puts markers into an object where a part of a template belongs, and returns these parts.
+// fragmentsOf replaces parts of an object by markers, and returns the template fragments for them.
 func fragmentsOf(o object) map[string]string {
 	switch o["kind"] {
 	case "CustomResourceDefinition":
@@ -47,7 +47,7 @@ func fragmentsOf(o object) map[string]string {
 	return nil
 }
 
-// injection are the annotations with which others inject the CA bundle.
+// injection has the annotations with which other certificate makers inject the CA bundle.
 const injection = `
 {{- if eq .Values.certificates.maker "cert-manager" }}
 cert-manager.io/inject-ca-from: {{ .Release.Namespace }}/llama-stack-k8s-operator-webhook
@@ -72,7 +72,7 @@ func definition(o object) map[string]string {
 		"injection": injection,
 	}
 	for _, v := range versions {
-		if version, _ := v.(object); version["name"] == "v1alpha1" { // without webhooks nobody converts it
+		if version, _ := v.(object); version["name"] == "v1alpha1" { // without webhooks there is no conversion
 			delete(version, "served")
 			version[sortLast+"served"] = "@@served@@"
 			fragments["served"] = "served: {{ and .Values.crds.serveV1alpha1 (not .Values.namespaced.enabled) }}"
@@ -173,7 +173,7 @@ func deployment(o object) map[string]string {
 	return fragments
 }
 
-// arguments are added after those of the manifest: the last value of a repeated flag applies.
+// arguments follow those of the manifest: the last value of a repeated flag applies.
 const arguments = `
 {{- if .Values.namespaced.enabled }}
 - --watch-namespaces={{ join "," .Values.namespaced.watch }}
@@ -189,12 +189,11 @@ const arguments = `
 - {{ . | quote }}
 {{- end }}`
 
-// optional is a field that is there only if the value is not empty.
+// optional returns a field that is omitted if the value is empty.
 func optional(field, value string) string {
 	return "{{- with " + value + " }}\n" + field + ":\n{{- toYaml . | nindent INDENT }}\n{{- end }}"
 }
 
-// optionalKeys are the keys of a map beside those that are there.
 func optionalKeys(value string) string {
 	return "{{- range $key, $value := " + value + " }}\n{{ $key }}: {{ $value | quote }}\n{{- end }}"
 }
@@ -209,7 +208,7 @@ func replaceField(parent object, key, fragment string) map[string]string {
 
 func meta(o object) object { return child(o, "metadata") }
 
-// child returns the map at the path, which the objects here have.
+// child returns the map at the path, and creates missing ones.
 func child(o object, path ...string) object {
 	for _, key := range path {
 		next, ok := o[key].(object)
@@ -225,12 +224,12 @@ func child(o object, path ...string) object {
 func block(o object) string {
 	text, err := yaml.Marshal(o)
 	if err != nil {
-		panic(err) // it was parsed from YAML
+		panic(err) // the object was parsed from YAML
 	}
 	return string(text)
 }
 
-// indent indents a part of a template, except for actions, which print nothing.
+// indent indents a fragment, except for actions, which print nothing.
 func indent(text string, spaces int) string {
 	lines := strings.Split(text, "\n")
 	for i, line := range lines {

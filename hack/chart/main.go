@@ -31,7 +31,7 @@ func main() {
 	}
 }
 
-// run writes the generated files of the chart, and removes those that nothing generates any more.
+// run writes the generated files of the chart, and removes those that are no longer generated.
 func run(root string) error {
 	files, err := templates(root)
 	if err != nil {

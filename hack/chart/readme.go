@@ -16,13 +16,13 @@ import (
 //go:embed README.head.md
 var readmeHead string
 
-// schema is what the page needs of a JSON schema.
+// schema has the fields of a JSON schema that the page uses.
 type schema struct {
 	Description string            `json:"description"`
 	Properties  map[string]schema `json:"properties"`
 }
 
-// readme adds the page of the chart: its head, and a table of all values in the order of values.yaml.
+// readme adds the chart's README: its head, and a table of all values in the order of values.yaml.
 func readme(root string, files map[string]string) error {
 	dir := filepath.Join(root, filepath.FromSlash(chartDir))
 	text, err := os.ReadFile(filepath.Join(dir, "values.yaml"))
@@ -49,7 +49,7 @@ func readme(root string, files map[string]string) error {
 	return nil
 }
 
-// table describes the values below a path. A map whose schema has a description is one value.
+// table returns the rows of the values below a path. A map whose schema has a description is one value.
 func table(path string, values *yaml.Node, known schema) (string, error) {
 	var rows strings.Builder
 	for i := 0; i+1 < len(values.Content); i += 2 {

@@ -9,14 +9,13 @@ import (
 )
 
 const (
-	// shardRole is the label control-plane of the pods of shards, which the Service of the webhooks must not select.
+	// shardRole is the label control-plane of shard pods, which the webhooks' Service must not select.
 	role, shardRole = "controller-manager", "controller-manager-shard"
-	// shardLabel has the name of the shard.
-	shardLabel = "llamastack.io/operator-shard"
-	shardName  = "{{ $shard }}"
+	shardLabel      = "llamastack.io/operator-shard"
+	shardName       = "{{ $shard }}"
 )
 
-// shardArguments are behind those of the manifest: a shard serves no webhooks.
+// shardArguments follow those of the manifest: a shard serves no webhooks.
 const shardArguments = `
 {{- if .Values.namespaced.enabled }}
 - --watch-namespaces={{ join "," .Values.namespaced.watch }}
@@ -28,8 +27,8 @@ const shardArguments = `
 - {{ . | quote }}
 {{- end }}`
 
-// shardsTemplate has what each shard needs, apart from what all operators of the namespace share: a Deployment and its
-// PodDisruptionBudget; and for all shards together the Service and the NetworkPolicy of their metrics.
+// shardsTemplate returns each shard's Deployment and PodDisruptionBudget, and the Service and the NetworkPolicy for the
+// metrics of all shards. The other objects are shared with the operator.
 func shardsTemplate(root string) (string, error) {
 	objects, err := read(root, manifest)
 	if err != nil {
@@ -57,7 +56,7 @@ func shardsTemplate(root string) (string, error) {
 			if !strings.HasSuffix(name, "metrics-service") {
 				continue
 			}
-			labels := maps.Clone(child(o, "metadata", "labels")) // the ServiceMonitor selects it by these
+			labels := maps.Clone(child(o, "metadata", "labels")) // the ServiceMonitor selects by these
 			rename(o, prefix+"shards-metrics-service", nil)
 			meta(o)["labels"] = labels
 		default:
@@ -77,7 +76,6 @@ func shardsTemplate(root string) (string, error) {
 		"{{- range $shard := .Values.shards.names }}\n{{- with $ }}\n" + each.String() + "{{- end }}\n{{- end }}\n{{- end }}\n", nil
 }
 
-// shardDeployment makes the Deployment of the manifest that of a shard.
 func shardDeployment(o object) {
 	rename(o, prefix+"shard-"+shardName, object{shardLabel: shardName})
 	container := child(o, "spec", "template", "spec")["containers"].([]any)[0].(object)
@@ -87,8 +85,7 @@ func shardDeployment(o object) {
 	)
 }
 
-// rename names an object, and replaces the labels of the operator's pods by those of the pods of shards, with further
-// ones.
+// rename sets an object's name, and replaces the labels of the operator's pods by those of shard pods and further ones.
 func rename(o object, name string, further object) {
 	relabel(o, further)
 	meta(o)["name"] = name

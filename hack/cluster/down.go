@@ -16,8 +16,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/hack/cluster/internal/state"
 )
 
-// Down ends the cluster of a directory and removes everything of it but its
-// logs. It reports false if there was none.
+// Down stops the cluster of a directory and removes its files except the logs. It returns false if there was none.
 func Down(ctx context.Context, dir string, progress io.Writer) (bool, error) {
 	if _, err := os.Stat(state.File(dir)); errors.Is(err, os.ErrNotExist) {
 		return false, nil
@@ -34,8 +33,8 @@ func Down(ctx context.Context, dir string, progress io.Writer) (bool, error) {
 	return true, clean(dir, s, progress)
 }
 
-// clean ends the processes of s, last started first, and removes everything in
-// the directory but the logs and the lock.
+// clean stops the processes of s, last started first, and removes everything in the directory except the logs and the
+// lock.
 func clean(dir string, s *state.State, progress io.Writer) error {
 	var errs []error
 	for _, p := range slices.Backward(s.Processes) {
@@ -66,7 +65,7 @@ func clean(dir string, s *state.State, progress io.Writer) error {
 			return err
 		}
 	}
-	// Last: as long as it is there, a later command knows that there is something to clean.
+	// The state file goes last: while it exists, a later command knows that there is something to clean.
 	if err := os.Remove(state.File(dir)); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}

@@ -14,16 +14,13 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/hack/cluster/internal/state"
 )
 
-// sources is what a build of the cluster's binaries needs. The command carries
-// it so that it builds the pinned versions wherever it is called from.
+// sources are embedded, so that the command builds the pinned versions wherever it runs.
 //
 //go:embed go.mod go.sum coredns/main.go etcd/main.go pause/main.go
 var sources embed.FS
 
-// Build compiles the programs of a tier that the cache lacks, and returns the
-// directory that holds them. Progress, with seconds for each program, goes to progress.
-// Kubernetes is a directory whose go.mod pins another release of Kubernetes; empty means
-// the release that this command carries.
+// Build compiles the programs of a tier that the cache lacks, and returns their directory. kubernetes is a directory
+// whose go.mod pins another release of Kubernetes; empty means the embedded one.
 func Build(ctx context.Context, tier state.Tier, kubernetes string, progress io.Writer) (string, error) {
 	other, err := pinnedIn(tier, kubernetes)
 	if err != nil {
@@ -32,10 +29,10 @@ func Build(ctx context.Context, tier state.Tier, kubernetes string, progress io.
 	return programs.Build(ctx, sources, other, tier, progress)
 }
 
-// pinnedIn are the sources of another release of Kubernetes; nil where no directory is given.
+// pinnedIn returns the sources of another release of Kubernetes, nil without a directory.
 func pinnedIn(tier state.Tier, kubernetes string) (fs.FS, error) {
 	if kubernetes == "" {
-		return nil, nil //nolint:nilnil // the sources of this command serve
+		return nil, nil //nolint:nilnil // the embedded sources apply
 	}
 	if tier != state.ControlPlane {
 		return nil, fmt.Errorf("--kubernetes %s: another release runs only on the tier %s: leave the flag out, or use that tier", kubernetes, state.ControlPlane)

@@ -21,7 +21,7 @@ type Report struct {
 	Problem string `json:"problem,omitempty"`
 }
 
-// Err is the report's problem as an error, nil if there is none.
+// Err returns the report's problem as an error, or nil.
 func (r *Report) Err() error {
 	if r.Problem == "" {
 		return nil
@@ -29,8 +29,8 @@ func (r *Report) Err() error {
 	return errors.New(r.Problem)
 }
 
-// Inspect looks at the cluster of a directory. That no cluster is there is an
-// error; that one is broken is the report's problem.
+// Inspect returns the state of a directory's cluster. A missing cluster is an error; a broken one is the report's
+// problem.
 func Inspect(ctx context.Context, dir string) (*Report, error) {
 	s, err := state.Load(dir)
 	if err != nil {

@@ -20,31 +20,29 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/hack/cluster/internal/state"
 )
 
-// Options say which cluster to start.
+// Options select the cluster to start.
 type Options struct {
 	Tier state.Tier
-	// Name is for people; it changes nothing.
+	// Name is only shown to users.
 	Name string
-	// Dir is the cluster's directory, absolute. It belongs to the cluster alone.
+	// Dir is the cluster's directory, an absolute path that only the cluster uses.
 	Dir string
 	// Kubernetes is a directory whose go.mod pins another release of Kubernetes, for the control plane tier; empty means
-	// the usual one.
+	// the default.
 	Kubernetes string
 	// InstallPackages lets the node tier install missing Debian packages.
 	InstallPackages bool
 	// Timeout bounds the start, not the build before it.
 	Timeout time.Duration
-	// Progress receives texts for people.
+	// Progress receives messages for users.
 	Progress io.Writer
 }
 
 // startAttempts bounds the starts of a control plane, see controlplane.Again.
 const startAttempts = 3
 
-// Up starts the cluster and returns when it is usable, or returns the running
-// one. What an earlier cluster in the directory left is removed first. After an
-// error nothing of it runs; the error has the end of the log of a process that
-// failed.
+// Up returns the running cluster, or removes the rest of an earlier one and starts a cluster. After an error no process
+// is left running; the error has the end of the failed process's log.
 func Up(ctx context.Context, o Options) (*state.Result, error) {
 	if o.Tier == state.Node {
 		if err := host.Preflight(ctx, o.InstallPackages, o.Progress); err != nil {
@@ -73,8 +71,7 @@ func Up(ctx context.Context, o Options) (*state.Result, error) {
 	return start(ctx, o, bin)
 }
 
-// reuse returns the cluster of the directory if it is usable. A broken one, or
-// the rest of one, is removed.
+// reuse returns the cluster of the directory if it is usable, and removes a broken one.
 func reuse(ctx context.Context, o Options) (*state.Result, error) {
 	old, err := state.Load(o.Dir)
 	if old == nil || err != nil {
@@ -93,8 +90,7 @@ func reuse(ctx context.Context, o Options) (*state.Result, error) {
 	return nil, clean(o.Dir, old, o.Progress)
 }
 
-// usable reports whether all of the cluster runs and its API server is ready.
-// One that is only slow gets a moment.
+// usable reports whether all processes of the cluster run and its API server is ready, which it polls for a moment.
 func usable(ctx context.Context, s *state.State) bool {
 	api, err := apiclient.FromKubeconfig(s.Result.Kubeconfig)
 	if err != nil {
@@ -151,7 +147,6 @@ func start(ctx context.Context, o Options, bin string) (*state.Result, error) {
 	return &s.Result, nil
 }
 
-// startLocalControlPlane runs the control plane tier as processes of this machine.
 func startLocalControlPlane(ctx context.Context, s *state.State, bin string, progress io.Writer) error {
 	for attempt := 1; ; attempt++ {
 		c, err := controlplane.Local(s.Result.Dir, bin)

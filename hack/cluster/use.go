@@ -17,8 +17,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/hack/cluster/internal/state"
 )
 
-// ServiceAccountKubeconfig returns a kubeconfig that acts as a ServiceAccount,
-// named NAMESPACE/NAME, with a token that the API server issued for life.
+// ServiceAccountKubeconfig returns a kubeconfig for the ServiceAccount NAMESPACE/NAME, with a token that is valid for
+// life.
 func ServiceAccountKubeconfig(ctx context.Context, dir, account string, life time.Duration) ([]byte, error) {
 	namespace, name, found := strings.Cut(account, "/")
 	if !found || namespace == "" || name == "" || strings.Contains(name, "/") {
@@ -52,8 +52,7 @@ func ServiceAccountKubeconfig(ctx context.Context, dir, account string, life tim
 	return kubeconfig.Render(server, ca, kubeconfig.Credentials{Token: answer.Status.Token}, namespace)
 }
 
-// Load imports image archives, as docker save and OCI tools write them, into the
-// node of the cluster in dir.
+// Load imports image archives, as docker save and OCI tools write them, into the node of the cluster in dir.
 func Load(ctx context.Context, dir string, archives []string, progress io.Writer) error {
 	s, err := running(dir)
 	if err != nil {
@@ -70,9 +69,8 @@ func Load(ctx context.Context, dir string, archives []string, progress io.Writer
 	return nil
 }
 
-// Push uploads an image archive, a docker-archive file or an OCI layout
-// directory, to the registry of the cluster in dir as repository (with an
-// optional tag), and returns the reference by digest that a pod may name.
+// Push uploads an image archive, a docker-archive file or an OCI layout directory, to the registry of the cluster in
+// dir as repository (with an optional tag), and returns the reference by digest for pods.
 func Push(ctx context.Context, dir, archive, repository string) (string, error) {
 	s, err := running(dir)
 	if err != nil {
@@ -84,8 +82,7 @@ func Push(ctx context.Context, dir, archive, repository string) (string, error) 
 	return registry.Push(ctx, s.Result.Registry, archive, repository)
 }
 
-// running returns the state of the cluster in dir, or an error that says what to
-// do if none runs there.
+// running returns the state of the cluster in dir, or an error with a hint if no cluster runs there.
 func running(dir string) (*state.State, error) {
 	s, err := state.Load(dir)
 	if err != nil {

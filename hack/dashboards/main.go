@@ -12,7 +12,6 @@ import (
 	"path/filepath"
 )
 
-// dashboard is a list of panels, laid out in rows.
 type dashboard struct {
 	file, uid, title, description string
 	variables                     []variable

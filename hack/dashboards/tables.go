@@ -28,13 +28,12 @@ func rate(by, series string) string {
 	return "sum by (" + by + ") (rate(" + series + "[$__rate_interval]))"
 }
 
-// quantile returns the expression for a quantile of a histogram.
 func quantile(q, by, name, selector string) string {
 	return "histogram_quantile(" + q + ", " + rate(strings.TrimPrefix(by+", le", ", "), name+"_bucket"+selector) + ")"
 }
 
 // average returns the expression for the mean of a histogram's values. Servers have no buckets below 5 seconds, so
-// quantiles would be made up there.
+// quantiles would be meaningless.
 func average(by, name, selector string) string {
 	return rate(by, name+"_sum"+selector) + " / " + rate(by, name+"_count"+selector)
 }

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# demo.sh up|down: a real cluster on this machine with the operator, a llama-stack server that it configures and runs,
-# and fake model servers behind it. Linux and root. "make demo" and "make demo-down" call it. here.sh uses a cluster that exists.
+# demo.sh up|down: a real cluster on this machine with the operator, a llama-stack server and fake model servers (Linux
+# and root). "make demo" and "make demo-down" call it; here.sh uses an existing cluster.
 #
-# Running "up" again brings a running demo up to date with the checkout.
+# Running "up" again updates a running demo to the checkout.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 . hack/demo/lib.sh
@@ -23,9 +23,9 @@ up() {
   install_packages "${packages[@]}"
   scratch=$(mktemp -d)
   make --no-print-directory cluster | indent
-  # Beside the cluster, which waits for downloads and for servers that start.
+  # These jobs run beside the cluster's start, which waits for downloads and servers.
   begin images build_images
-  begin server hack/serverimage/build.sh newest # the release that the name starter stands for in a new custom resource
+  begin server hack/serverimage/build.sh newest # the release of the name starter in a new custom resource
   step "Start a Kubernetes cluster (the first time builds Kubernetes, which takes minutes)"
   start_cluster
   step "Wait for the images of the operator and of the fake model servers"
@@ -46,7 +46,7 @@ up() {
   show_result
 }
 
-# finish runs on exit, for whatever reason.
+# finish runs on exit.
 finish() {
   local status=$?
   end_jobs
@@ -58,10 +58,10 @@ down() {
   "$cluster" down --name "$cluster_name"
 }
 
-# start_cluster starts the cluster, or finds it running, and learns how to use it.
+# start_cluster starts the cluster, or reuses a running one, and sets kubectl, cluster_logs and KUBECONFIG.
 start_cluster() {
   local result=$scratch/cluster.json
-  # Its words about a machine that cannot run it are on standard error.
+  # Standard error has the messages about a machine that cannot run the cluster.
   "$cluster" up --name "$cluster_name" --tier node 2>&1 >"$result" | indent || fail "the cluster did not start: see above"
   kubectl=$(json_field kubectl "$result")
   cluster_logs=$(json_field logs "$result")
@@ -69,7 +69,7 @@ start_cluster() {
   export KUBECONFIG
 }
 
-# json_field NAME FILE prints a text field of an object with one field per text line.
+# json_field NAME FILE prints a text field of an indented JSON object.
 json_field() {
   sed -n "s/^ *\"$1\": \"\(.*\)\",\{0,1\}\$/\1/p" "$2"
 }
@@ -86,12 +86,12 @@ install_operator() {
   known=$(k -n "$operator_namespace" get deployment "$operator" --ignore-not-found -o name)
   k apply -f dist/install.yaml | indent
   register_server
-  # The image may be new under the same name, which alone changes nothing.
+  # A new image under the same name needs a restart.
   [ -z "$known" ] || k -n "$operator_namespace" rollout restart "deployment/$operator" | indent
   k -n "$operator_namespace" rollout status "deployment/$operator" --timeout=90s --request-timeout=0 | indent
 }
 
-# register_server configures which image the distribution names stand for here: this machine may reach no registry.
+# register_server registers the image of the names light and starter, because this machine may reach no registry.
 register_server() {
   local image version name settings=$scratch/distributions
   image=$(tar -xOf "$server_archive" manifest.json | sed -n 's/.*"RepoTags": *\["\([^"]*\)".*/\1/p')
@@ -105,7 +105,7 @@ register_server() {
     --dry-run=client -o yaml | k apply --server-side --force-conflicts -f - | indent
 }
 
-# published_image prints the image that the name starter stands for in a new custom resource, unless settings name another one.
+# published_image prints the built-in image of the name starter in a new custom resource.
 published_image() {
   local list=distributions/distributions.json repository version
   repository=$(sed -n '/"repository": /{s/.*: "\(.*\)",$/\1/p;q}' "$list")
@@ -115,7 +115,7 @@ published_image() {
 
 show_result() {
   local url
-  # A Service's address is routed on this machine.
+  # Service addresses are routed on this machine.
   url=http://$(k -n "$namespace" get service "$stack-service" -o jsonpath='{.spec.clusterIP}:{.spec.ports[0].port}')/v1/chat/completions
   heading "kubectl -n $namespace get llsd -o wide"
   k -n "$namespace" get llsd -o wide

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package demo holds the tests of the scripts of the demo.
-//
-// Contract: nothing imports it. "make demo" runs the scripts.
+// Package demo tests the scripts of the demo, which "make demo" runs.
 package demo

@@ -1,19 +1,19 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# here.sh up|down: the demo on the cluster of the current kubeconfig, with images that its nodes can pull. It needs no root and no Linux.
-# "make demo-here" and "make demo-here-down" call it. docs/demo-here.md explains the variables.
+# here.sh up|down: the demo on the cluster of the current kubeconfig, with images that its nodes can pull. It needs
+# neither root nor Linux. "make demo-here" and "make demo-here-down" call it; docs/demo-here.md explains the variables.
 #
-# Everything is applied, so that running "up" again continues where it stopped.
+# Running "up" again continues where it stopped.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 . hack/demo/lib.sh
 
 down_target=demo-here-down
 ready_timeout=${READY_TIMEOUT:-600} # seconds: the nodes pull images
-registration=llama-stack-demo       # the distribution that stands for SERVER_IMG
-forward=                            # the process that forwards a port
-built_server=light                  # what an image that hack/serverimage built has in its name
+registration=llama-stack-demo       # the name of the distribution with SERVER_IMG
+forward=                            # the process id of kubectl port-forward
+built_server=light                  # part of the names of images that hack/serverimage built
 
 up() {
   trap finish EXIT
@@ -34,14 +34,14 @@ up() {
   show_result
 }
 
-# finish runs on exit, whatever the reason: nothing keeps running on this machine.
+# finish runs on exit and stops kubectl port-forward.
 finish() {
   local status=$?
   [ -z "$forward" ] || kill "$forward" 2>/dev/null || true
   report_failure "$status"
 }
 
-# find_cluster says which cluster and which images are used, and fails where the demo cannot run there, before anything is changed.
+# find_cluster prints the cluster and the images, and fails before any change if the demo cannot run there.
 find_cluster() {
   local context
   kubectl=$(command -v "${KUBECTL:-kubectl}") || fail "kubectl is missing: install it, or set KUBECTL to its path"
@@ -64,7 +64,8 @@ find_cluster() {
 
 say() { printf '    %-14s %s\n' "$1" "$2"; }
 
-# push_images builds the images for the architecture of the cluster's nodes, and pushes them with the credentials of the user's container tools.
+# push_images builds the images for the architecture of the cluster's nodes, and pushes them with the user's registry
+# credentials.
 push_images() {
   local arch
   arch=$(k get nodes -o jsonpath='{.items[0].status.nodeInfo.architecture}')
@@ -79,14 +80,14 @@ push_images() {
 install_operator() {
   sed "s|image: .*/llama-stack-k8s-operator:.*|image: $IMG|" dist/install.yaml >"$scratch/install.yaml"
   k apply -f "$scratch/install.yaml" | indent
-  # Only in its own namespace, and only under a name of its own: what the cluster's other servers run stays.
+  # It is registered in a ConfigMap and under a name of the demo, so other servers stay unchanged.
   [ -z "${SERVER_IMG:-}" ] || register_server
-  # The image may be new under the same name.
+  # A new image under the same name needs a restart.
   [ -z "$installed" ] || [ "${PUSH:-no}" != yes ] || k -n "$operator_namespace" rollout restart "deployment/$operator" | indent
   k -n "$operator_namespace" rollout status "deployment/$operator" --timeout="${ready_timeout}s" --request-timeout=0 | indent
 }
 
-# register_server makes a name of the demo's own stand for the image of the server.
+# register_server registers the server's image under the demo's distribution name.
 register_server() {
   local base=${SERVER_CONFIG:-} light
   if [ -z "$base" ] && [[ $SERVER_IMG = *"$built_server"* ]]; then
@@ -107,10 +108,10 @@ apply_sample() {
   sed "s|name: starter .*|name: $(distribution)|" config/samples/v1alpha2-simple.yaml | k -n "$namespace" apply -f - | indent
 }
 
-# forward_port waits, at most a minute, until a free port of this machine leads to the server, and sets url.
+# forward_port forwards a free port of this machine to the server, waits up to a minute for it, and sets url.
 forward_port() {
   local began=$SECONDS port=
-  : >"$scratch/forward" # what runs in the background may open it only after it is read here
+  : >"$scratch/forward" # the file must exist before the first read below
   "$kubectl" -n "$namespace" port-forward "service/$stack-service" :8321 >"$scratch/forward" 2>&1 &
   forward=$!
   while [ -z "$port" ]; do
@@ -139,12 +140,12 @@ To remove it: make demo-here-down
 END
 }
 
-# down removes what the demo put there. The operator stays while anyone uses it.
+# down removes the demo, but not the operator.
 down() {
   trap finish EXIT
   step "Remove the demo from the cluster of the current kubeconfig"
   kubectl=$(command -v "${KUBECTL:-kubectl}") || fail "kubectl is missing: install it, or set KUBECTL to its path"
-  # The custom resource first: the operator removes its objects.
+  # The custom resource goes first, because the operator removes its objects.
   if [ -n "$(k get crd llamastackdistributions.llamastack.io --ignore-not-found -o name)" ]; then
     k -n "$namespace" delete llsd "$stack" --ignore-not-found --timeout=120s --request-timeout=0 | indent
     k -n "$operator_namespace" delete configmap "$registration" --ignore-not-found | indent

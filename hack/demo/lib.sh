@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# What the demos on a cluster of their own (demo.sh) and on one that exists (here.sh) share: how they show what they do and what went wrong, the
-# fake model servers, and the wait for the server. Sourced, never run.
+# Functions of both demos (demo.sh with its own cluster, here.sh with an existing one): output, failure reports, fake
+# model servers, and the wait for the server. Sourced, never run.
 
 namespace=llama-stack-demo
-stack=my-stack # of config/samples/v1alpha2-simple.yaml
+stack=my-stack # in config/samples/v1alpha2-simple.yaml
 operator_namespace=llama-stack-k8s-operator-system
 operator=llama-stack-k8s-operator-controller-manager
 model_server_image=localhost/model-server-double:dev
@@ -17,7 +17,7 @@ k() { "$kubectl" --request-timeout=30s "$@"; }
 step_title=
 step_began=0
 
-# step TITLE ends the step before and begins a new one.
+# step TITLE ends the previous step and begins a new one.
 step() {
   step_done
   step_title=$1
@@ -41,17 +41,17 @@ fail() {
 
 declare -A jobs=()
 
-# begin NAME COMMAND... runs a command beside the next steps. Its output goes to $scratch/NAME.out.
+# begin NAME COMMAND... runs a command in the background, with its output in $scratch/NAME.out.
 begin() {
   local name=$1
   shift
-  set -m # a process group of its own, which can be ended
+  set -m # a process group, so that it can be killed as a whole
   "$@" >"$scratch/$name.out" 2>&1 &
   set +m
   jobs[$name]=$!
 }
 
-# await NAME waits for the command of begin, prints its output, and fails if it failed.
+# await NAME waits for the command of begin, prints its output, and fails if the command failed.
 await() {
   local job=${jobs[$1]} status=0
   wait "$job" || status=$?
@@ -60,7 +60,7 @@ await() {
   [ "$status" -eq 0 ] || fail "it failed with exit status $status: see above"
 }
 
-# end_jobs ends the commands of begin that still run, and waits for their end.
+# end_jobs stops the running commands of begin.
 end_jobs() {
   local job
   for job in "${jobs[@]}"; do
@@ -70,22 +70,22 @@ end_jobs() {
   jobs=()
 }
 
-# can_start_cluster fails where no cluster of the demo's own can run, and says what can be done there.
+# can_start_cluster fails with a hint if this machine cannot run the demo's cluster.
 can_start_cluster() {
   local else="make demo-here uses the cluster of your kubeconfig, as docs/demo-here.md explains"
   [ "$(uname -s)" = Linux ] || fail "the demo starts a cluster, which needs Linux; $else"
   [ "$(id -u)" = 0 ] || fail "the demo starts a cluster, which needs root: sudo make demo; $else"
 }
 
-# install_packages PACKAGE... installs the Debian packages that are missing, after saying which; LLSD_INSTALL=no only says which. It needs root, as
-# everything after it does.
+# install_packages PACKAGE... prints and installs the missing Debian packages, as root; LLSD_INSTALL=no only prints
+# them.
 install_packages() {
   local package missing=()
-  command -v dpkg-query >/dev/null || return 0 # another distribution: the cluster says what it misses
+  command -v dpkg-query >/dev/null || return 0 # on another distribution, the cluster command reports missing programs
   for package in "$@"; do
     dpkg-query -W -f='${Status}' "$package" 2>/dev/null | grep -q 'ok installed' || missing+=("$package")
   done
-  # Debian's Python comes without what makes virtual environments.
+  # Debian's Python lacks the module for virtual environments.
   if [ -z "${PYTHON:-}" ] && ! python3 -c 'import ensurepip' 2>/dev/null; then missing+=(python3-venv); fi
   [ ${#missing[@]} -gt 0 ] || return 0
   [ "${LLSD_INSTALL:-yes}" != no ] || fail "packages are missing: apt-get install --no-install-recommends ${missing[*]}"
@@ -94,7 +94,8 @@ install_packages() {
     fail "apt-get failed: see above"
 }
 
-# report_failure STATUS runs on exit: after a failure it says what failed, and shows what usually explains it. 130 means that the user stopped it.
+# report_failure STATUS runs on exit: after a failure it prints the failed step and the cluster's state. 130 means that
+# the user stopped the demo.
 report_failure() {
   local status=$1 how=failed
   [ "$status" -ne 130 ] || how='was stopped'
@@ -117,7 +118,7 @@ report_failure() {
   exit "$status"
 }
 
-# show_cluster prints the state of the operator and of the demo, each part bounded. No Secret is read.
+# show_cluster prints a bounded summary of the operator and the demo. It reads no Secret.
 show_cluster() {
   local where
   [ -n "$(k get namespace "$operator_namespace" --ignore-not-found -o name)" ] || return 0
@@ -145,7 +146,7 @@ build_model_server() {
 start_model_server() {
   local server
   k apply -f hack/demo/namespace.yaml | indent
-  # A new random key that nobody sees: it goes from here into the Secret and nowhere else.
+  # A new random key, which is only written to the Secret.
   if [ -z "$(k -n "$namespace" get secret vllm-creds --ignore-not-found -o name)" ]; then
     printf 'demo-%s' "$(od -An -N 24 -tx1 /dev/urandom | tr -d ' \n')" |
       k -n "$namespace" create secret generic vllm-creds --from-file=token=/dev/stdin | indent
@@ -181,7 +182,7 @@ print_conditions() {
     awk -F '\t' 'BEGIN { row = "%-20s %-8s %-28s %s\n"; printf row, "CONDITION", "STATUS", "REASON", "MESSAGE" } { printf row, $1, $2, $3, $4 }'
 }
 
-# show_chat URL asks the model through the server.
+# show_chat URL sends a chat completion to the model through the server.
 show_chat() {
   heading "a chat completion: through the server, to the model server, with the key of the Secret"
   cat hack/demo/chat.json
@@ -189,7 +190,7 @@ show_chat() {
     --header 'Content-Type: application/json' --data @hack/demo/chat.json "$1"
 }
 
-# show_hints DISTRIBUTION prints where to go on, once kubectl's namespace is set.
+# show_hints DISTRIBUTION prints the next steps.
 show_hints() {
   local manifest=hack/demo/own-stack.yaml apply
   apply="kubectl -n mine apply -f $manifest"

@@ -1,20 +1,19 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# Runs every fuzz target of the module, one after the other, for the time that is given for each:
+# Runs every fuzz target of the module, one after the other, for the given time each:
 #
 #     hack/make/fuzz.sh 10m
 #
-# Making an input smaller is tried a few times only: by default Go spends the first minute and more on nothing else.
-#
-# What fails is written below testdata/fuzz of its package, where every later run of the tests finds it.
+# Inputs are minimized in a few attempts only: Go's default takes a minute and more. Failing inputs are written to
+# testdata/fuzz of the package, where later test runs find them.
 
 set -o errexit -o nounset -o pipefail
 
 time=${1:?usage: fuzz.sh TIME}
 failed=0
 targets=()
-# Two lines of interest for each package: the names of its targets, then "ok <package> ...".
+# The relevant lines of each package are the names of its targets, then "ok <package> ...".
 while read -r first second _; do
   case $first in
   Fuzz*) targets+=("$first") ;;

@@ -1,17 +1,16 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# mutate.sh GREMLINS PACKAGE...: changes the code of each package in small ways and lets its unit tests find out (mutation testing).
-# `PACKAGE+OTHER` counts the unit tests of OTHER too. Packages below PACKAGE are left out.
+# mutate.sh GREMLINS PACKAGE...: runs mutation tests of each package, without the packages below it. `PACKAGE+OTHER`
+# also counts the unit tests of OTHER.
 #
-# A go command of its own, first in PATH, corrects what gremlins would count wrongly:
-#   - A mutant that does not compile (`-` between two strings) would count as noticed: `go test` fails with the same exit
-#     code for it. It counts as not viable.
-#   - Coverage profiles have no block for the conditions of a switch without a tag, so these conditions would all count as
-#     not covered. The block of each case is widened by its condition: covered is then what some test makes true. Nor
-#     have they a block for the constants and variables of a package, which count as covered.
-#   - gremlins takes the time limit of a mutant from the time of the first run, which a cache can make very short: it
-#     lasts some seconds.
+# A wrapper of the go command, first in PATH, corrects results of gremlins:
+#   - A mutant that does not compile (`-` between two strings) counts as not viable instead of killed, although `go
+#     test` has the same exit code for both.
+#   - Coverage profiles lack the conditions of a switch without a tag, so the block of each case is extended to its
+#     condition. They also lack the constants and variables of a package, which count as covered.
+#   - The first run lasts some seconds, because gremlins derives the timeout of a mutant from it, and a cache can make
+#     it very short.
 set -euo pipefail
 gremlins=$1 && shift
 scratch=$(mktemp -d)

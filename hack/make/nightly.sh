@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# nightly.sh LOGS TARGET...: makes each target, whatever the others do, with its output in a file of the directory LOGS.
-# Prints a line for each, and fails if one of them failed.
+# nightly.sh LOGS TARGET...: makes all targets, with the output of each in a file of the directory LOGS. Prints a line
+# for each target, and fails if one of them failed.
 set -euo pipefail
 logs=$1
 shift

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 
-# The tools that generate and lint, built on demand from the versions that hack/tools/go.mod and hack/tools/lint/go.mod
-# pin, and vale, which is partly C and C++, from hack/tools/prose/go.mod,
-# and gremlins from hack/tools/mutation/go.mod. A directory of the cache is named after all that makes its binaries, so they are built once and never stale.
-# The linter has a module of its own: generating does not wait for it, and neither pins the dependencies of the other.
+# Generators and linters, built on demand from the versions in hack/tools/go.mod, hack/tools/lint/go.mod,
+# hack/tools/prose/go.mod (vale, partly C and C++) and hack/tools/mutation/go.mod (gremlins). The cache directory's name
+# is a hash of the inputs, so binaries are built once and never outdated. The linter has its own module, so that
+# generating does not wait for it.
 
 sha256 := $(shell command -v sha256sum >/dev/null 2>&1 && echo sha256sum || echo shasum -a 256)
 tools-key = $(shell (go env GOVERSION GOHOSTOS GOHOSTARCH; cat $(1)) | $(sha256) | cut -c1-16)
@@ -25,7 +25,7 @@ VALE := $(PROSE_DIR)/vale
 MUTATION_DIR := $(CACHE)/tools/$(call tools-key,hack/tools/mutation/go.mod hack/tools/mutation/go.sum)
 GREMLINS := $(MUTATION_DIR)/gremlins
 
-# Tools run here, whatever the operator is built for, and one of them needs cgo.
+# Tools run on this machine, whatever the operator's platform, and one of them needs cgo.
 build-tools = env -u CGO_ENABLED GOOS= GOARCH= GOFLAGS= go build -o
 
 $(GENERATORS):
@@ -34,7 +34,7 @@ $(GENERATORS):
 	@cd hack/tools && $(build-tools) $(GENERATORS_DIR)/ tool ./crdgen
 	@touch $@
 
-# A module with the generators, but tests do not wait for these.
+# gotestsum is in the generators' module, but tests do not wait for the generators.
 $(GOTESTSUM):
 	@mkdir -p $(GENERATORS_DIR)
 	@cd hack/tools && $(build-tools) $@ gotest.tools/gotestsum

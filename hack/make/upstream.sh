@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# upstream.sh: asks the package index for releases of the server that are newer than those of the release table, and reports them. The newest
-# of all, where the table does not have it, is installed into a directory of its own, with a lock of the moment: its differences from the catalog
-# are printed, and the bases are booted on it. Fails where something is newer, so that a weekly run shows it.
+# upstream.sh: reports releases of the server in the package index that are newer than the release table. If the newest
+# one is not in the table, it is installed into a temporary directory: the script prints its differences from the
+# catalog and boots the bases on it. It fails if there is a newer release, so that a weekly run shows it.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 # shellcheck source=tests/server/lib.sh
@@ -13,19 +13,19 @@ scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 uv=$(uv_bin)
 
-# newest_of REQUIREMENT prints the newest release that the index has.
+# newest_of REQUIREMENT prints the newest release in the index.
 newest_of() {
   echo "$1" >"$scratch/wanted.in"
   "$uv" pip compile --quiet --no-deps --no-annotate --no-header --no-emit-index-url --python-version 3.12 --python "$(find_python)" "$scratch/wanted.in" |
     sed -n 's/^[^#= ]*==\([0-9][^ ]*\).*/\1/p'
 }
 
-# is_newer A B tells whether release A is newer than release B.
+# is_newer A B reports whether release A is newer than release B.
 is_newer() {
   [ "$1" != "$2" ] && [ "$(printf '%s\n' "$1" "$2" | sort -V | tail -n 1)" = "$1" ]
 }
 
-# report PACKAGE FOUND KNOWN
+# report PACKAGE FOUND KNOWN prints a newer release, and fails if FOUND is not newer than KNOWN.
 report() {
   is_newer "$2" "$3" || return 1
   echo "$1 $2 is newer than the catalog's $3: docs/release-lines.md says how to add it"

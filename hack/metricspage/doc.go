@@ -5,5 +5,5 @@
 //
 //	go run ./hack/metricspage
 //
-// Contract: the same sources give the same bytes.
+// Contract: equal sources give equal bytes.
 package main

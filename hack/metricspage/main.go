@@ -67,7 +67,7 @@ func metricsPage() string {
 	return b.String()
 }
 
-// values lists the values of a label; the reasons have a page of their own.
+// values returns the values of a label; reasons have their own page.
 func values(metric string, l metrics.Label) string {
 	if metric == "llamastack_distribution_problems" && l.Name == "reason" {
 		return "the [reasons](status.md)"

@@ -1,22 +1,22 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# newcomer.sh [--cache DIR] [--go-caches] [--keep] demo|test|all|ci: follows the README as somebody with a fresh machine does, in a bare Debian that debootstrap makes:
-# clones the commit that is checked out, and runs "make demo" and "make demo-down", or "make test", or one after the other; or ".ci/run", as a machine that
-# has never seen the project does. Prints how long each took.
+# newcomer.sh [--cache DIR] [--go-caches] [--keep] demo|test|all|ci: follows the README on a new machine, which is a
+# bare Debian made by debootstrap. It clones the checked-out commit, runs "make demo" and "make demo-down" (demo), "make
+# test" (test), both (all), or ".ci/run" (ci), and prints how long each took.
 #
-# There is nothing in the bare Debian but what the README demands: Go (this machine's), Python, git and make. What the commands want beyond that, they
-# install or report themselves. Everything happens in mount and process namespaces of its own, below one directory, which is removed at the end.
+# The bare Debian has only the README's requirements: Go (this machine's), Python, git and make. Everything runs in its
+# own mount and process namespaces, below one directory, which is removed at the end.
 #
-#   --cache DIR  the project's cache is DIR, and stays there; without it, it is empty, and Kubernetes is built from source
-#   --go-caches  Go's caches of modules and of builds are this machine's; without it, they are empty
-#   --keep       leaves the directory, and says where it is
+#   --cache DIR  uses and keeps the project's cache DIR; by default it is empty, and Kubernetes is built from source
+#   --go-caches  uses this machine's Go module and build caches; by default they are empty
+#   --keep       keeps the directory, and prints its path
 #
-# Linux and root, with debootstrap, Go and git. What proxies and package registries this machine is configured to use, the newcomer uses too.
+# Needs Linux and root, with debootstrap, Go and git. It uses this machine's proxies and package registries.
 set -euo pipefail
 self=$(realpath "${BASH_SOURCE[0]}")
 checkout=$(cd "$(dirname "$self")/../.." && pwd)
-suite=${NEWCOMER_SUITE:-trixie} # its Python is at least what the README demands
+suite=${NEWCOMER_SUITE:-trixie} # its Python satisfies the README's requirements
 demands=(python3 git make ca-certificates)
 
 die() {
@@ -24,39 +24,40 @@ die() {
   exit 1
 }
 
-# make_root DIR makes the bare Debian.
+# make_root DIR creates the bare Debian.
 make_root() {
   local root=$1 include
   include=$(IFS=,; echo "${demands[*]}")
   debootstrap --variant=minbase --include="$include" "$suite" "$root" >"$root.log" || die "debootstrap failed: $(tail -n 5 "$root.log")"
   mkdir -p "$root/usr/local/go" "$root/root/.cache"/{llama-stack-k8s-operator,go-build} "$root/root/go/pkg/mod" "$root/run/llama-stack-cluster"
-  # The network is this machine's: its names, and the authorities that it trusts.
+  # It has this machine's network, with its names and CA certificates.
   cp -L /etc/resolv.conf /etc/hosts "$root/etc/"
   [ ! -f /etc/ssl/certs/ca-certificates.crt ] || cp -L /etc/ssl/certs/ca-certificates.crt "$root/etc/ssl/certs/ca-certificates.crt"
   [ ! -f /etc/pip.conf ] || cp -L /etc/pip.conf "$root/etc/"
   git -C "$checkout" bundle create --quiet "$root/root/source.bundle" HEAD
 }
 
-# enter ROOT CACHE COMMAND runs the rest of this script in the root, in mount and process namespaces of its own. CACHE may be empty.
+# enter ROOT CACHE COMMAND runs the rest of this script in the root, in its own mount and process namespaces. CACHE may
+# be empty.
 enter() {
   local root=$1 cache=$2 command=$3
-  # In the background, so that a signal is handled at once: unshare itself ignores them.
+  # In the background, so that signals are handled at once: unshare ignores them.
   ROOT=$root CACHE=$cache GOROOT=$(go env GOROOT) COMMAND=$command GO_CACHES=$go_caches MODULES=$(go env GOMODCACHE) BUILDS=$(go env GOCACHE) \
     unshare --mount --pid --fork --kill-child --propagation private "$self" inside &
   trap 'interrupted=true; kill -TERM $(cat /proc/'$!'/task/'$!'/children)' INT TERM
   until wait $!; do
     local status=$?
     $interrupted || return "$status"
-    interrupted=false # the trap ended this wait; the newcomer tidies up now
+    interrupted=false # the trap interrupted this wait while the newcomer cleans up
   done
 }
 
 interrupted=false
 
-# become_newcomer runs in the new namespaces. The root becomes the root of everything, as on a machine, so that containers can be started below it.
+# become_newcomer runs in the new namespaces. It makes ROOT the root of the mount namespace, which containers need.
 become_newcomer() {
   local name keep=()
-  mkdir -p /run/llama-stack-cluster # the indexes of the clusters of this machine, so that none is taken twice
+  mkdir -p /run/llama-stack-cluster # the address indexes of this machine's clusters, so that no index is used twice
   mount --bind "$ROOT" "$ROOT"
   mount -t proc proc "$ROOT/proc"
   mount --rbind /sys "$ROOT/sys"
@@ -71,7 +72,7 @@ become_newcomer() {
   for name in http_proxy https_proxy no_proxy HTTP_PROXY HTTPS_PROXY NO_PROXY GOPROXY GOSUMDB GONOSUMDB GOFLAGS; do
     [ -z "${!name:-}" ] || keep+=("$name=${!name}")
   done
-  # Programs that bring their own authorities take these.
+  # Some programs have their own CA certificates, and use these by this variable.
   [ -z "${SSL_CERT_FILE:-}" ] || keep+=(SSL_CERT_FILE=/etc/ssl/certs/ca-certificates.crt)
   cp "$self" "$ROOT/root/newcomer.sh"
   cd "$ROOT"
@@ -84,9 +85,9 @@ become_newcomer() {
     COMMAND="$COMMAND" /root/newcomer.sh follow
 }
 
-# follow does what the README says. Whatever happens, no cluster is left behind.
+# follow runs the README's commands, and always stops the cluster.
 follow() {
-  set -m # each command is a process group, which ends as a whole
+  set -m # each command is a process group, so that it can be killed as a whole
   trap '[ -z "$running" ] || kill -TERM -- "-$running"; exit 130' INT TERM
   git -c advice.detachedHead=false clone --quiet source.bundle llama-stack-k8s-operator
   cd llama-stack-k8s-operator
@@ -113,7 +114,7 @@ go_caches=false
 times=
 running=
 
-# timed COMMAND runs a command, which the README shows unless it is the project's own check, and notes how long it took.
+# timed COMMAND runs a command, which must be in the README unless it is .ci/run, and records how long it took.
 timed() {
   local began=$SECONDS
   [ "$1" = .ci/run ] || grep -qx "$1" README.md || die "the README does not say $1"

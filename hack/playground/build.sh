@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# build.sh FOLDER: makes the page of the playground in FOLDER. The same commit gives the same bytes with the same Go.
+# build.sh FOLDER: builds the page of the playground in FOLDER. Equal commits give equal bytes with the same Go.
 #
-# Environment: LDFLAGS (the version of the build, which is in what it makes), QUALITY (of the compression, 0 to 11; a release and
-# the docs site have 11, which takes minutes), LLSD_CACHE (where Node and the page's packages are kept).
+# Environment: LDFLAGS (the version of the build), QUALITY (of the compression, 0 to 11; a release and the docs site
+# have 11, which takes minutes), LLSD_CACHE (the cache of Node and the page's packages).
 set -euo pipefail
 [ $# -eq 1 ] || { echo "usage: build.sh FOLDER" >&2; exit 2; }
 mkdir -p "$1"
@@ -26,7 +26,7 @@ cp $page/index.html $page/style.css "$out/"
 cp "$packages/node_modules/brotli-dec-wasm/pkg/brotli_dec_wasm_bg.wasm" "$out/brotli.wasm"
 go run -ldflags="${LDFLAGS:-}" ./hack/playground >"$out/samples.json"
 
-# Without inlining, code for WebAssembly is a fifth smaller. The names of functions stay, for the snapshot.
+# Without inlining, the WebAssembly code is a fifth smaller. Function names are kept for the snapshot.
 export GOOS=wasip1 GOARCH=wasm GOFLAGS=
 go build -buildmode=c-shared -trimpath -buildvcs=false -gcflags=all=-l -ldflags="${LDFLAGS:-} -s=false -w" -o "$scratch/program.wasm" ./hack/playground/wasm
 go list -deps ./hack/playground/wasm |

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command playground writes the samples and release lines that the page of the playground offers, as JSON to standard
-// output, with the answer about the first sample: it is shown until the engine is loaded.
+// Command playground prints JSON with the samples and release lines that the playground page offers, and the result for
+// the first sample, which the page shows until the engine is loaded.
 //
-// build.sh makes the whole page: this list, the engine (wasm) as it is after its start (snapshot.mjs), and the page's
-// own code (page).
+// build.sh builds the whole page: this list, the snapshot of the started engine (wasm, snapshot.mjs), and the page's
+// code (page).
 package main

@@ -15,7 +15,6 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 )
 
-// sample is a custom resource to start from.
 type sample struct {
 	Name  string `json:"name"`
 	Title string `json:"title"`
@@ -52,7 +51,7 @@ func run() error {
 	return encoder.Encode(map[string]any{"samples": samples, "lines": lines, "answer": answer})
 }
 
-// read reads the samples of the stored version of the API, the first one first.
+// read returns the samples of the stored version of the API, beginning with first.
 func read(dir string) ([]sample, error) {
 	files, err := filepath.Glob(filepath.Join(dir, "v1alpha2-*.yaml"))
 	if err != nil {
@@ -66,7 +65,7 @@ func read(dir string) ([]sample, error) {
 		}
 		name := strings.TrimSuffix(filepath.Base(file), ".yaml")
 		title := strings.ReplaceAll(strings.TrimPrefix(name, "v1alpha2-"), "-", " ")
-		_, own, _ := strings.Cut(string(text), "#\n") // the header names the license
+		_, own, _ := strings.Cut(string(text), "#\n") // the header has the license
 		samples = append(samples, sample{Name: name, Title: title, Text: own})
 	}
 	at := slices.IndexFunc(samples, func(s sample) bool { return s.Name == first })

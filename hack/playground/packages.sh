@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# packages.sh [PAGE]: prints the cached folder with the packages that a page is made of and tested with, installing them first when they are not there.
-# PAGE is the folder with package.json and package-lock.json: that of the playground, or another one below the checkout.
+# packages.sh [PAGE]: prints the cached folder with a page's npm packages, and installs them if needed. PAGE is the
+# folder with package.json and package-lock.json; the default is the playground's.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 cd "$root"
@@ -17,7 +17,7 @@ install_packages() {
   rm -rf "$packages"
   mkdir -p "$packages"
   cp "$page/package.json" "$page/package-lock.json" "$packages/"
-  # Node brings authorities of its own: the machine's are trusted too, as every other program here does.
+  # Node has its own CA certificates; it must also trust the machine's.
   (cd "$packages" && NODE_USE_SYSTEM_CA=1 PATH="$venv/bin:$PATH" npm ci --loglevel=error --ignore-scripts --no-audit --no-fund)
   touch "$packages/.complete"
 }

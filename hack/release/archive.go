@@ -16,16 +16,16 @@ import (
 	"time"
 )
 
-// file is a member of an archive: its name there, where its content is, and its mode.
+// file is a member of an archive: its name, its source file and its mode.
 type file struct {
 	name, source string
 	mode         fs.FileMode
 }
 
-// epoch is the time of all members. The format of zip begins in 1980.
+// epoch is the time of all members; the zip format begins in 1980.
 var epoch = time.Date(1980, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// writeArchive writes a zip or tar.gz, as the name says, without anything of this machine.
+// writeArchive writes a zip or tar.gz, depending on the name, without properties of this machine.
 func writeArchive(name string, files []file) (err error) {
 	out, err := os.Create(name)
 	if err != nil {
@@ -77,7 +77,7 @@ func writeZip(out io.Writer, files []file) error {
 	return archive.Close()
 }
 
-// tree lists the files below a directory, sorted, with names below a prefix.
+// tree returns the files below a directory, sorted, with names below a prefix.
 func tree(dir, prefix string) ([]file, error) {
 	var files []file
 	err := filepath.WalkDir(dir, func(source string, entry fs.DirEntry, err error) error {

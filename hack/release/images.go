@@ -17,10 +17,10 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/types"
 )
 
-// refName is the annotation by which tools find the reference of an image in an OCI layout.
+// refName is the annotation with the reference of an image in an OCI layout.
 const refName = "org.opencontainers.image.ref.name"
 
-// images puts the images of all architectures into one OCI archive, under one digest.
+// images writes the images of all architectures into one OCI archive, under one digest.
 func (r *release) images() (err error) {
 	archives, err := filepath.Glob(filepath.Join(r.build, "image", "linux-*.tar")) // sorted
 	if err != nil {

@@ -16,12 +16,12 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/hack/release/sbom"
 )
 
-// release is what is released, and from where to where.
+// release is the release to make, with its input and output directories.
 type release struct {
 	build, output, root    string
 	version, commit, image string
 	time                   time.Time
-	// download is the URL below which users find the files.
+	// download is the base URL of the files for users.
 	download string
 }
 
@@ -78,7 +78,6 @@ func parse(args []string) (*release, error) {
 
 func (r *release) path(name string) string { return filepath.Join(r.output, name) }
 
-// manifest adds the install manifest, with the image of this release.
 func (r *release) manifest() error {
 	text, err := os.ReadFile(filepath.Join(r.root, "dist", "install.yaml"))
 	if err != nil {
@@ -107,7 +106,7 @@ func (r *release) checksums() error {
 	return os.WriteFile(r.path("checksums.txt"), []byte(list.String()), 0o644)
 }
 
-// files lists what the release has so far, sorted.
+// files returns the files of the release so far, sorted.
 func (r *release) files() ([]string, error) {
 	entries, err := os.ReadDir(r.output)
 	if err != nil {
@@ -122,7 +121,6 @@ func (r *release) files() ([]string, error) {
 	return names, nil
 }
 
-// sbom writes which modules an artifact was built from.
 func (r *release) sbom(program, artifact string) error {
 	text, err := sbom.Of{
 		Program: program, Artifact: artifact, Version: r.version, Namespace: r.download + "/v" + r.version, Created: r.time,

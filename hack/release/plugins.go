@@ -11,7 +11,6 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// platform is where a plugin runs.
 type platform struct{ os, arch string }
 
 func (p platform) archive(version string) string {
@@ -29,7 +28,7 @@ func (p platform) program() string {
 	return pluginName
 }
 
-// platforms are those for which the plugin was built, sorted.
+// platforms returns the platforms for which the plugin was built, sorted.
 func (r *release) platforms() ([]platform, error) {
 	entries, err := os.ReadDir(filepath.Join(r.build, "plugin"))
 	if err != nil {
@@ -65,7 +64,7 @@ func (r *release) plugins() error {
 	return nil
 }
 
-// krewPlugin is the manifest of a plugin in krew's index: krew.googlecontainertools.github.com/v1alpha2.
+// krewPlugin is a plugin's manifest in krew's index: krew.googlecontainertools.github.com/v1alpha2.
 type krewPlugin struct {
 	APIVersion string            `json:"apiVersion"`
 	Kind       string            `json:"kind"`

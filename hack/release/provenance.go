@@ -8,8 +8,8 @@ import (
 	"runtime"
 )
 
-// statement is an in-toto statement with SLSA provenance, https://slsa.dev/spec/v1.0/provenance. It is not signed: that
-// is up to who publishes it.
+// statement is an in-toto statement with SLSA provenance, https://slsa.dev/spec/v1.0/provenance. The publisher must
+// sign it.
 type statement struct {
 	Type          string     `json:"_type"`
 	Subject       []subject  `json:"subject"`

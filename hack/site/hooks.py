@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the docs site does differently from the pages in the repository: the pages themselves stay as they are read there."""
+"""MkDocs hooks that adapt the repository's pages to the docs site, without changing their files."""
 
 import posixpath
 import re
@@ -22,7 +22,7 @@ You need a cluster, `kubectl`, and a clone of the repository, which has the file
 
 
 def on_config(config):
-    """Puts pages that the navigation does not name, such as new decisions, under the part that they belong to."""
+    """Adds pages that the navigation lacks, such as new decisions, to their section."""
     named = set(re.findall(r"[\w/.-]+\.md", str(config["nav"])))
     found = sorted(path.relative_to(config["docs_dir"]).as_posix() for path in Path(config["docs_dir"]).rglob("*.md") if "maintainers" not in path.parts)
     rest = [page for page in found if page not in named]
@@ -35,7 +35,7 @@ def on_config(config):
 
 
 def quick_start():
-    """The sections of the README that a new user follows on a cluster. The README stays their only source: a test executes it there."""
+    """Returns the sections of the README for new users, whose only source is the README, because a test runs it."""
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     sections = re.split(r"^(?=## )", text, flags=re.MULTILINE)
     found = [section for section in sections if section.startswith(tuple(f"## {title}\n" for title in QUICK_START))]
@@ -45,7 +45,7 @@ def quick_start():
 
 
 def on_files(files, config):
-    """Adds the quick start, the page of the playground, which is no documentation, as playground/, and what completes the theme."""
+    """Adds the quick start, the page of the playground as playground/, and the files that complete the theme."""
     files.append(File.generated(config, "quick-start.md", content=quick_start()))
     for name in (*config["extra_css"], *map(str, config["extra_javascript"])):
         files.append(File.generated(config, name, abs_src_path=str(Path(__file__).with_name(name))))
@@ -55,7 +55,7 @@ def on_files(files, config):
 
 
 def on_page_markdown(markdown, page, config, files):
-    """Drops the attributes by which tests find blocks, and turns links to files that the site does not have into links to the repository."""
+    """Removes the attributes by which tests find blocks, and points links to files outside the site to the repository."""
     markdown = FENCE.sub(r"\1", markdown)
 
     def repository(match):
@@ -74,12 +74,12 @@ def on_page_markdown(markdown, page, config, files):
 
 
 def on_page_content(html, **_):
-    """Makes headers without text cells: a screen reader would announce a column without a name."""
+    """Turns empty header cells into data cells, because a screen reader would announce a column without a name."""
     return html.replace("<th></th>", "<td></td>")
 
 
 def on_post_page(output, **_):
-    """Names the search, which the theme does not."""
+    """Adds a label to the search, which the theme lacks."""
     named = output.replace('data-md-component="search" role="dialog"', 'data-md-component="search" role="dialog" aria-label="Search"')
     if named == output:
         raise ValueError("the theme's search is another one: look whether it has a name for screen readers")

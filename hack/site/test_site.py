@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests the docs site and the page of the playground in a headless Chromium, as readers use them. make test-site calls it.
+"""Tests the docs site and the page of the playground in a headless Chromium. make test-site calls it.
 
-The page is the one that the plugin serves, with its security policy; what it shows is compared with what the same plugin prints.
+The plugin serves the page with its security policy; the results on the page must equal the output of the same plugin.
 """
 
 import argparse
@@ -22,7 +22,7 @@ from pathlib import Path
 from playwright.sync_api import sync_playwright
 
 ROOT = Path(__file__).resolve().parents[2]
-DEADLINE = 120  # seconds for anything that the browser needs; a busy machine is slow
+DEADLINE = 120  # seconds for any step of the browser, enough for a busy machine
 FLAGS = (
     "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
     "--disable-component-update --disable-sync --disable-dev-shm-usage"
@@ -33,7 +33,7 @@ KINDS = (
     "index.html", "quick-start.html", "connect-model-server.html", "troubleshooting.html", "configuration.html", "configuration-providers.html", "providers.html",
     "status.html", "kubectl-plugin.html", "release-lines.html", "faq.html", "adr/0004-three-classes-of-problems.html",
 )
-# What the theme's button copies of blocks.
+# The text of blocks that the theme's button copies.
 COPIED = "blocks => blocks.map(b => { b.setAttribute('data-md-copying', ''); const t = b.innerText; b.removeAttribute('data-md-copying'); return t })"
 ANSWERS = "performance.getEntriesByName('answer').length"
 
@@ -88,7 +88,7 @@ class Readers:
 
 
 def text(page, view):
-    """The text of an editor: all of it, which the page draws only in part."""
+    """Returns the complete text of an editor, including the parts that the page does not draw."""
     return page.evaluate(
         "id => { const c = document.getElementById(id).shadowRoot.querySelector('.cm-content'); return c.cmTile?.view?.state.doc.toString() "
         "?? c.cmView.view.state.doc.toString() }",
@@ -107,7 +107,7 @@ def status(page, pattern):
 
 
 def answered(page):
-    """How many seconds after opening the page the engine had answered first."""
+    """Returns the seconds from opening the page to the first response of the engine."""
     return page.evaluate("(e => e.startTime + e.duration)(performance.getEntriesByName('answer')[0])") / 1000
 
 
@@ -169,8 +169,8 @@ def check_difference_and_link(readers, url):
 
 
 def check_without_engine(readers, url):
-    """The page says so where its engine cannot be loaded, although that is known before the page asks it."""
-    page = readers.browser.new_context().new_page()  # whose console reports what is missing
+    """The page reports an engine that cannot be loaded, even if loading fails before the first request."""
+    page = readers.browser.new_context().new_page()  # without the check of the console, which reports the missing file
     page.set_default_timeout(DEADLINE * 1000)
     page.route("**/worker.js", lambda route: route.abort())
     page.route("**/samples.json", lambda route: (page.wait_for_timeout(1000), route.continue_()))
@@ -192,7 +192,7 @@ def check_looks(readers, url, pictures):
 
 
 def check_samples(readers, url, plugin):
-    """Every sample on every release line is what render prints, byte by byte, and is rejected where render rejects it."""
+    """Every sample on every release line equals the output of render, byte by byte, or is rejected as by render."""
     page = readers.playground(url)
     asked = page.evaluate(
         """async () => {
@@ -252,7 +252,7 @@ def check_site(readers, folder, pictures):
         assert copied and all(re.search(r"(?m)^(kubectl|make) ", text) and not re.search(r"(?m)^\$|…", text) for text in copied), f"the button copies {copied}"
         readers.done("a command is copied without its prompt and what it prints")
         page = readers.open(url + "index.html")
-        # Typed, not filled: the theme reads the field when it gets the focus and with each key.
+        # Typed, not filled: the theme reads the field on focus and with each key.
         page.locator("input.md-search__input").press_sequentially("rotate keys")
         page.locator(".md-search-result__item", has_text="Rotate").first.wait_for()
         readers.done("search of the docs site")
@@ -262,7 +262,7 @@ def check_site(readers, folder, pictures):
 
 
 def serve(plugin):
-    """Starts the plugin's server, and returns the process and the page's address. It prints what the pages show, with another port."""
+    """Starts the plugin's server, compares its output with the docs, and returns the process and the page's address."""
     process = subprocess.Popen([plugin, "playground", "--port", "0"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     printed = process.stdout.readline() + process.stdout.readline()
     for page in ("playground.md", "kubectl-plugin.md"):

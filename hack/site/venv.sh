@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# venv.sh: prints the folder of a cached virtual environment with what requirements.txt pins, building it first when it is not there: the
-# maker of the docs site, Node and npm for the page of the playground, and the driver of the browser that tests it.
+# venv.sh: prints the folder of a cached virtual environment of requirements.txt, and builds it if needed: mkdocs, Node
+# and npm for the playground, and Playwright for the browser tests.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 # shellcheck source=tests/server/lib.sh

@@ -74,7 +74,7 @@ func page() string {
 	return b.String()
 }
 
-// problemStatus says what the conditions are with the problem.
+// problemStatus returns the status of the conditions that report the problem.
 func problemStatus(r problem.Row) string {
 	if r.Example.Severity == problem.Warning {
 		return "A warning."

@@ -26,7 +26,7 @@ const (
 	etcd      = "etcd"
 )
 
-// controlPlane are the processes of the cluster, which can be stopped and started.
+// controlPlane has the processes of the cluster, which the tests stop and start.
 type controlPlane struct {
 	dir       string
 	processes map[string]*planeProcess
@@ -37,7 +37,7 @@ type planeProcess struct {
 	Name    string `json:"name"`
 	Log     string `json:"log"`
 	command []string
-	own     *exec.Cmd // once the suite has started it
+	own     *exec.Cmd // set once the suite has started it
 }
 
 func openControlPlane(c *framework.Cluster) (*controlPlane, error) {
@@ -63,7 +63,6 @@ func openControlPlane(c *framework.Cluster) (*controlPlane, error) {
 	return p, nil
 }
 
-// kill ends a process at once.
 func (p *controlPlane) kill(t *testing.T, name string) {
 	t.Helper()
 	one := p.processes[name]
@@ -80,7 +79,7 @@ func (p *controlPlane) kill(t *testing.T, name string) {
 	})
 }
 
-// freeze stops a process where it is: it keeps its connections, and answers nothing.
+// freeze stops a process: it keeps its connections, and does not respond.
 func (p *controlPlane) freeze(t *testing.T, name string) {
 	t.Helper()
 	framework.NoError(t, syscall.Kill(p.processes[name].PID, syscall.SIGSTOP))
@@ -91,7 +90,7 @@ func (p *controlPlane) thaw(t *testing.T, name string) {
 	framework.NoError(t, syscall.Kill(p.processes[name].PID, syscall.SIGCONT))
 }
 
-// start starts a process that was killed, with the same arguments.
+// start starts a killed process again, with the same arguments.
 func (p *controlPlane) start(t *testing.T, name string) {
 	t.Helper()
 	one := p.processes[name]
@@ -105,7 +104,6 @@ func (p *controlPlane) start(t *testing.T, name string) {
 	one.own, one.PID = cmd, cmd.Process.Pid
 }
 
-// ready waits until the API server answers everything.
 func (p *controlPlane) ready(t *testing.T) {
 	t.Helper()
 	framework.Eventually(t, 2*time.Minute, "the API server is ready", func() error {
@@ -116,7 +114,7 @@ func (p *controlPlane) ready(t *testing.T) {
 	})
 }
 
-// end ends what the suite has started. The others are ended with the cluster.
+// end stops the processes that the suite has started; the others end with the cluster.
 func (p *controlPlane) end() {
 	for _, one := range p.processes {
 		_ = syscall.Kill(one.PID, syscall.SIGCONT)

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package chaos breaks the world around the operator, and measures how soon nothing of it shows.
+// Package chaos injects faults around the operator, and measures how soon it recovers.
 //
-// Contract: the operator's real program runs as the released manifest runs it, two replicas with its own permissions and the webhooks on,
-// against a real control plane of its own whose processes the suite stops and starts. Pods are written by framework.FakeKubelet; nothing else is
-// fake. Each fault has a goal: how soon an edit takes effect, how often a process may have ended, how often a pod template may have changed.
-// What was measured is printed as a table beside the goals, for docs/maintainers/reliability.md. LLSD_CHAOS=full runs the long faults too.
-//
-// The tests run one after the other in a network namespace of their own, as those of tests/hostile. They need Linux and root, and fail without.
+// Contract: two replicas of the operator's program run as in the released manifest, against their own control plane,
+// whose processes the suite stops and starts; framework.FakeKubelet writes pods. The results are printed as a table for
+// docs/maintainers/reliability.md, and LLSD_CHAOS=full also runs the long faults. The tests run in sequence in their
+// own network namespace, as those of tests/hostile, and need Linux and root.
 package chaos

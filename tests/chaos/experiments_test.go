@@ -26,10 +26,11 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
-// experiments are those of a public framework for operators, by its names, that no other test of the suite makes.
+// experiments are the experiments of a public chaos framework for operators, by its names, that the other tests do not
+// cover.
 var experiments = []struct {
 	name, goal string
-	// inject breaks something, and returns what has to be true for the operator to have recovered.
+	// inject injects a fault, and returns a function that checks whether the operator has recovered.
 	inject func(*testing.T, *world) (recovered func() error)
 	within time.Duration
 }{
@@ -72,7 +73,7 @@ func orphan(t *testing.T, w *world) func() error {
 	return func() error { return w.sameButOwned(before, "") }
 }
 
-// remake deletes a custom resource and keeps what it owned, and creates it again.
+// remake deletes a custom resource, orphans its objects, and creates it again.
 func remake(t *testing.T, w *world) func() error {
 	t.Helper()
 	before, err := w.deployment("s")
@@ -90,7 +91,8 @@ func remake(t *testing.T, w *world) func() error {
 	return func() error { return errors.Join(w.sameButOwned(before, "PersistentVolumeClaim"), w.isReady("s")()) }
 }
 
-// sameButOwned fails where an object has no owner, or one of the kind that stays without one has, or where the pods are others.
+// sameButOwned returns an error if the Deployment's spec has changed, or an object has no owner; an object of the kind
+// without must have none.
 func (w *world) sameButOwned(before *appsv1.Deployment, without string) error {
 	for _, o := range w.objects(before.Name) {
 		if owned := metav1.GetControllerOf(&o) != nil; owned == (o.GetKind() == without) {

@@ -21,7 +21,7 @@ const (
 	startGoal    = 2 * time.Second
 )
 
-// An operator that starts reconciles within two seconds, as a Deployment shows that somebody deleted while none ran.
+// A starting operator reconciles within two seconds: it restores a Deployment that was deleted while it was stopped.
 func TestOperatorStarts(t *testing.T) {
 	w, o, r := startedWorld(t, kubeconfig)
 	took := make([]time.Duration, rounds())
@@ -41,7 +41,8 @@ func TestOperatorStarts(t *testing.T) {
 	within(t, "start", slices.Max(took), startGoal)
 }
 
-// Proves: L-30, R71 (a leader that dies is replaced within seconds, and one that ends hands over at once).
+// Proves: L-30, R71 (a leader that is killed is replaced within seconds, and one that stops releases the lease at
+// once).
 func TestLeaderIsReplaced(t *testing.T) {
 	w, o, leader := startedWorld(t, kubeconfig)
 	var died, ended time.Duration
@@ -66,7 +67,6 @@ func TestLeaderIsReplaced(t *testing.T) {
 	within(t, "hand-over", ended, handOverGoal)
 }
 
-// rounds is how often a fault is repeated.
 func rounds() int {
 	if full() {
 		return 5

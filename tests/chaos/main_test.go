@@ -28,7 +28,7 @@ var (
 	admin   client.WithWatch
 	plane   *controlPlane
 	figures report
-	// kubeconfig has the operator's own permissions.
+	// kubeconfig has the operator's permissions.
 	kubeconfig string
 )
 
@@ -50,12 +50,11 @@ func setUp(c *framework.Cluster) (err error) {
 	if err := connect(); err != nil {
 		return err
 	}
-	// Once: the cluster command makes none for a cluster whose processes have ended, and the tests end them.
+	// Created once: the cluster command creates none for a cluster whose processes have ended, and the tests end them.
 	kubeconfig, err = c.OperatorKubeconfig()
 	return err
 }
 
-// connect installs the released manifest.
 func connect() error {
 	config, err := cluster.AdminConfig()
 	if err != nil {
@@ -75,5 +74,4 @@ func connect() error {
 	return cluster.Install(ctx)
 }
 
-// full reports whether the long faults run, too.
 func full() bool { return os.Getenv("LLSD_CHAOS") == "full" }

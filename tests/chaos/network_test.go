@@ -22,7 +22,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
-// lease reads who leads, and how often that has changed.
+// lease returns the operator's lease, with its holder and the number of transitions.
 func lease(t *testing.T) *coordinationv1.Lease {
 	t.Helper()
 	l, err := readLease(t)
@@ -36,8 +36,8 @@ func readLease(t *testing.T) (*coordinationv1.Lease, error) {
 	return l, admin.Get(t.Context(), client.ObjectKey{Namespace: framework.OperatorNamespace, Name: framework.OperatorLease}, l)
 }
 
-// Proves: L-30 (an API server that takes two seconds for each request costs nobody the lease, and edits take effect; so they do where a tenth of
-// the requests fails).
+// Proves: L-30 (with an API server that takes two seconds for each request, the leader keeps the lease and edits take
+// effect; edits also take effect if a tenth of the requests fails).
 func TestAPIServerIsSlowAndFlaky(t *testing.T) {
 	p := newProxy(t)
 	w, o, _ := startedWorld(t, p.kubeconfig)
@@ -99,8 +99,8 @@ func TestAPIServerIsSlowAndFlaky(t *testing.T) {
 	o.sameProcesses(t)
 }
 
-// Proves: L-30 (connections that lose everything are given up, although nobody closes them; and one that has taken the lease without right loses it
-// when it does not renew it).
+// Proves: L-30 (the operator abandons connections that lose all packets without being closed; a process that took the
+// lease wrongly loses it unless it renews it).
 func TestConnectionsGoSilent(t *testing.T) {
 	network := framework.StartForwarder(t, "127.0.0.1:0", apiServerAddress(t))
 	w, o, r := startedWorld(t, through(t, network.Address(), nil))

@@ -21,7 +21,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
-// operator is the replicas of the operator, and the Service of its webhooks.
+// operator has the replicas of the operator, and the Service of its webhooks.
 type operator struct {
 	container  *corev1.Container
 	kubeconfig string
@@ -30,13 +30,12 @@ type operator struct {
 	dir        string
 }
 
-// replica is one process.
 type replica struct {
 	*framework.Process
 	name string
 }
 
-// newOperator prepares the operator. Its replicas find the API server where the kubeconfig says.
+// newOperator prepares the operator, whose replicas reach the API server by the kubeconfig.
 func newOperator(t *testing.T, kubeconfig string) *operator {
 	t.Helper()
 	deployment, service := &appsv1.Deployment{}, &corev1.Service{}
@@ -60,7 +59,6 @@ func (o *operator) start(t *testing.T, arguments ...string) *replica {
 	return r
 }
 
-// launch starts the process of a replica.
 func (o *operator) launch(t *testing.T, arguments ...string) *replica {
 	t.Helper()
 	name := fmt.Sprintf("replica-%d", len(o.replicas))
@@ -82,7 +80,6 @@ func startedWorld(t *testing.T, kubeconfig string) (*world, *operator, *replica)
 	return w, o, r
 }
 
-// leads waits until the replica has the lease.
 func (r *replica) leads(t *testing.T) {
 	t.Helper()
 	framework.Eventually(t, 2*time.Minute, r.name+" leads", func() error {
@@ -94,7 +91,6 @@ func (r *replica) leads(t *testing.T) {
 	})
 }
 
-// sameProcesses fails the test if a replica has ended.
 func (o *operator) sameProcesses(t *testing.T) (ended int) {
 	t.Helper()
 	for _, r := range o.replicas {
@@ -106,14 +102,14 @@ func (o *operator) sameProcesses(t *testing.T) (ended int) {
 	return ended
 }
 
-// through returns the operator's kubeconfig for another address, whose certificate the CA has signed; without a CA it is the API server's own.
+// through returns the operator's kubeconfig for another address, whose certificate the CA has signed; a nil CA means
+// the API server's own.
 func through(t *testing.T, address string, ca []byte) string {
 	t.Helper()
 	file, _ := framework.KubeconfigVia(t, kubeconfig, address, ca)
 	return file
 }
 
-// apiServerAddress is where the API server listens.
 func apiServerAddress(t *testing.T) string {
 	t.Helper()
 	config, err := cluster.AdminConfig()

@@ -11,7 +11,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
-// Proves: L-30, R71 (whatever is away for whatever time, no process ends, and an edit made right after takes effect within seconds).
+// Proves: L-30, R71 (no process ends while control plane components are down, and an edit right after takes effect
+// within seconds).
 func TestControlPlaneGoesAway(t *testing.T) {
 	w := newWorld(t)
 	o := newOperator(t, kubeconfig)

@@ -22,18 +22,18 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
-// proxy is between an operator and the API server, and reads the requests. What it does to them can change at any time.
+// proxy is between an operator and the API server. Its hooks can change at any time.
 type proxy struct {
-	// before is called with a request; it answers, and reports that, or lets it pass.
+	// before is called with each request, and reports whether it has answered the request itself.
 	before atomic.Pointer[func(http.ResponseWriter, *http.Request) bool]
-	// answered is called when the API server has answered a request, and reports whether the answer may pass.
+	// answered is called with each response of the API server, and reports whether to pass it on.
 	answered   atomic.Pointer[func(*http.Request, int) bool]
 	kubeconfig string
 }
 
 var errHeldBack = errors.New("held back")
 
-// newProxy starts a proxy that lets everything pass, until the test ends.
+// newProxy starts a proxy that passes all requests, until the test ends.
 func newProxy(t *testing.T) *proxy {
 	t.Helper()
 	config, err := cluster.AdminConfig()
@@ -76,14 +76,14 @@ func newProxy(t *testing.T) *proxy {
 	return p
 }
 
-// pass lets everything pass from now on.
+// pass removes the hooks.
 func (p *proxy) pass() {
 	before, answered := func(http.ResponseWriter, *http.Request) bool { return false }, func(*http.Request, int) bool { return true }
 	p.before.Store(&before)
 	p.answered.Store(&answered)
 }
 
-// isWrite reports whether a request changes an object of the namespace. Events do not count: nothing waits for them.
+// isWrite reports whether a request changes an object of the namespace other than an Event.
 func isWrite(r *http.Request, namespace string) bool {
 	return r.Method != http.MethodGet && !r.URL.Query().Has("dryRun") &&
 		strings.Contains(r.URL.Path, "/namespaces/"+namespace+"/") && !strings.HasSuffix(r.URL.Path, "/events")

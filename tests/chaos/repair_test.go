@@ -24,10 +24,10 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
-// repairGoal is how soon what somebody changed or deleted is as it should be.
+// repairGoal bounds the time until a changed or deleted object is restored.
 const repairGoal = time.Second
 
-// vandalism are patches of what the operator wrote into objects of a kind.
+// vandalism are patches of fields that the operator writes, by kind.
 var vandalism = map[string]string{
 	"ServiceAccount":          `{"metadata":{"labels":{"app.kubernetes.io/instance":"somebody"}}}`,
 	"Service":                 `{"spec":{"ports":[{"name":"http","port":1,"targetPort":1}]}}`,
@@ -37,13 +37,13 @@ var vandalism = map[string]string{
 	"Deployment":              `{"metadata":{"labels":{"app.kubernetes.io/instance":"somebody"}}}`,
 }
 
-// Proves: L-08, L-31, R56 (an object of the operator's that somebody deletes is there again within a second, one that somebody edits is as it
-// was, and no pod is replaced where its template is the same).
+// Proves: L-08, L-31, R56 (the operator restores deleted and edited objects within a second, and replaces no pod whose
+// template is the same).
 func TestOwnObjectsAreRepaired(t *testing.T) {
 	w := newWorld(t)
 	newOperator(t, kubeconfig).start(t)
 	cr := w.resource("s")
-	cr.Spec.Workload.Storage = nil // a PVC in use stays until its pods go
+	cr.Spec.Workload.Storage = nil // a PVC in use stays until its pods are gone
 	cr.Spec.Workload.Autoscaling = &v1alpha2.AutoscalingSpec{MinReplicas: new(int32(1)), MaxReplicas: new(int32(3))}
 	framework.NoError(t, admin.Create(t.Context(), cr))
 	w.waitReady("s")
@@ -75,7 +75,7 @@ func TestOwnObjectsAreRepaired(t *testing.T) {
 	figures.add(t, fmt.Sprintf("each of %d objects edited: the slowest is as it was after", edited), "1 s, same pod template", seconds(slowestEdited))
 }
 
-// objects are what a custom resource owns, whole.
+// objects returns the complete objects that a custom resource owns.
 func (w *world) objects(name string) (list []unstructured.Unstructured) {
 	w.t.Helper()
 	for _, kind := range append(apply.FullKinds(), &corev1.ConfigMap{}, &corev1.Secret{}) {
@@ -89,7 +89,7 @@ func (w *world) objects(name string) (list []unstructured.Unstructured) {
 	return list
 }
 
-// vandalize patches an object, and waits until it is as it was.
+// vandalize patches an object, and waits until it is restored.
 func (w *world) vandalize(o unstructured.Unstructured, patch string) time.Duration {
 	w.t.Helper()
 	want := essence(&o)
@@ -103,7 +103,7 @@ func (w *world) vandalize(o unstructured.Unstructured, patch string) time.Durati
 	})
 }
 
-// deleteAndAwait deletes an object, and waits for another one of its name.
+// deleteAndAwait deletes an object, and waits for a new one of its name.
 func (w *world) deleteAndAwait(o unstructured.Unstructured) time.Duration {
 	w.t.Helper()
 	began := time.Now()
@@ -129,11 +129,11 @@ func (w *world) await(o *unstructured.Unstructured, began time.Time, check func(
 	return time.Since(began)
 }
 
-// essence is what an object is meant to be.
+// essence returns the labels and the spec of an object, without the autoscaler's replicas.
 func essence(o *unstructured.Unstructured) any {
 	spec := o.DeepCopy().Object["spec"]
 	if m, ok := spec.(map[string]any); ok && o.GetKind() == "Deployment" {
-		delete(m, "replicas") // the autoscaler's
+		delete(m, "replicas")
 	}
 	return []any{o.GetLabels(), spec}
 }

@@ -13,13 +13,12 @@ import (
 	"time"
 )
 
-// report is the table of what was measured.
 type report struct {
 	mu   sync.Mutex
 	rows []string
 }
 
-// add adds a row: the fault, its goal, and what was measured.
+// add adds a row: the fault, its goal, and the measured value.
 func (r *report) add(t *testing.T, fault, goal, measured string) {
 	t.Helper()
 	t.Logf("%s: %s (goal: %s)", fault, measured, goal)

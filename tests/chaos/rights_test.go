@@ -26,7 +26,8 @@ import (
 
 const managerRole = "llama-stack-k8s-operator-manager-role"
 
-// Proves: L-19, L-33 (a right that is taken away is named by a condition, the server goes on, and the edit takes effect once the right is back).
+// Proves: L-19, L-33 (a condition reports a revoked permission, the server keeps running, and the edit takes effect
+// once the permission is restored).
 func TestRightsAreTakenAwayAndGivenBack(t *testing.T) {
 	w, o, _ := startedWorld(t, kubeconfig)
 	role := &rbacv1.ClusterRole{}
@@ -84,14 +85,15 @@ func TestRightsAreTakenAwayAndGivenBack(t *testing.T) {
 	o.sameProcesses(t)
 }
 
-// Proves: L-27, R71 (where nobody serves the webhooks, what runs goes on, and edits are possible again as soon as somebody does).
+// Proves: L-27, R71 (without reachable webhooks, servers keep running, and edits are possible as soon as a replica
+// serves them again).
 func TestWebhooksCannotBeReached(t *testing.T) {
 	w, o, r := startedWorld(t, kubeconfig)
 	before, err := w.deployment("s")
 	framework.NoError(t, err)
 	o.service.Remove(r.Webhook)
 	o.service.CloseConnections()
-	framework.NoError(t, admin.Delete(t.Context(), service(w, "s"))) // what the operator does needs no webhook
+	framework.NoError(t, admin.Delete(t.Context(), service(w, "s"))) // the operator's own writes need no webhook
 	framework.Eventually(t, patience, "the Service is there again", func() error {
 		return admin.Get(t.Context(), client.ObjectKey{Namespace: w.Name, Name: "s-service"}, &corev1.Service{})
 	})
@@ -111,7 +113,7 @@ func service(w *world, name string) *corev1.Service {
 	return &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: w.Name, Name: name + "-service"}}
 }
 
-// Proves: L-30 (a namespace that goes takes its resources along, and delays nobody else).
+// Proves: L-30 (a terminating namespace deletes its resources, and does not delay other namespaces).
 func TestNamespacesTerminate(t *testing.T) {
 	w, leaving := newWorld(t), newWorld(t)
 	o := newOperator(t, kubeconfig)
@@ -133,7 +135,7 @@ func TestNamespacesTerminate(t *testing.T) {
 	o.sameProcesses(t)
 }
 
-// Proves: L-30 (the CRD can be deleted, which deletes all custom resources, and put back: the same process works on).
+// Proves: L-30 (deleting the CRD deletes all custom resources; when it is restored, the same process continues).
 func TestCRDIsDeletedAndPutBack(t *testing.T) {
 	w, o, _ := startedWorld(t, kubeconfig)
 	crd := &apiextensionsv1.CustomResourceDefinition{ObjectMeta: metav1.ObjectMeta{Name: framework.CRDName}}

@@ -30,16 +30,16 @@ import (
 )
 
 const (
-	// soakVariable has how long the soak takes, and soakSeed what its random actions begin with.
+	// soakVariable names the variable with the duration of the soak, and soakSeed is the seed of its random actions.
 	soakVariable = "LLSD_SOAK"
 	soakSeed     = 20
-	// restFor is how long nothing may be written in the end.
+	// restFor is how long the operator must not write at the end.
 	restFor = 20 * time.Second
-	// settled is how long nothing was written where the last reports of a rollout have been made.
+	// settled is the time without writes after which the last status of a rollout has been written.
 	settled = 5 * time.Second
 )
 
-// soak does random things to custom resources, the same ones for each seed.
+// soak does random actions to custom resources, the same ones for each seed.
 type soak struct {
 	*world
 	operator *operator
@@ -64,8 +64,9 @@ var soakEdits = []string{
 	`{"spec":{"resources":null}}`,
 }
 
-// Proves: L-01, L-03, L-07, R56 (whatever happens to custom resources, Secrets and replicas for hours: each ends as its last spec says, nothing is
-// left over, nothing is written at rest, and memory and goroutines stay as they are).
+// Proves: L-01, L-03, L-07, R56 (after random actions on custom resources, Secrets and replicas for hours, each
+// resource matches its last spec, no objects are left over, the idle operator writes nothing, and memory and goroutines
+// do not grow).
 func TestSoak(t *testing.T) {
 	lasts, count := 15*time.Second, 8
 	if given := os.Getenv(soakVariable); given != "" {
@@ -86,7 +87,7 @@ func TestSoak(t *testing.T) {
 	}
 	w.waitReady(s.names...)
 	began := time.Now()
-	// Replicas that are replaced cannot show what they leak: in the second half, they stay.
+	// A leak shows only in a process that keeps running, so in the second half replicas stay.
 	s.actUntil(began.Add(lasts/2), true)
 	framework.Eventually(t, patience, "a replica leads", func() error { return errors.Join(s.leader.Alive(), s.standby.Alive()) })
 	s.actUntil(time.Now().Add(lasts/10), false)
@@ -105,7 +106,6 @@ func TestSoak(t *testing.T) {
 	}
 }
 
-// actUntil acts until a time.
 func (s *soak) actUntil(end time.Time, restarts bool) {
 	s.t.Helper()
 	tick := time.NewTicker(300 * time.Millisecond)
@@ -138,7 +138,7 @@ func (s *soak) act(n int, restarts bool) {
 		framework.NoError(s.t, admin.Patch(s.t.Context(), secret, client.RawPatch(types.MergePatchType, patch)))
 	case dice < 12:
 		s.did["objects deleted"]++
-		// A PVC that is deleted stays until its pods go: that is not the operator's to repair.
+		// A deleted PVC stays until its pods are gone, which the operator cannot change.
 		owned := slices.DeleteFunc(s.objects(name), func(o unstructured.Unstructured) bool { return o.GetKind() == "PersistentVolumeClaim" })
 		if len(owned) > 0 {
 			s.delete(&owned[s.random.IntN(len(owned))], metav1.DeletePropagationBackground)
@@ -154,13 +154,11 @@ func (s *soak) act(n int, restarts bool) {
 	}
 }
 
-// delete deletes an object that may be gone already.
 func (s *soak) delete(o client.Object, how metav1.DeletionPropagation) {
 	s.t.Helper()
 	framework.NoError(s.t, client.IgnoreNotFound(admin.Delete(s.t.Context(), o, client.PropagationPolicy(how))))
 }
 
-// memory is what the replicas have resident.
 func (s *soak) memory() (resident int64) {
 	s.t.Helper()
 	for _, r := range []*replica{s.leader, s.standby} {
@@ -171,7 +169,7 @@ func (s *soak) memory() (resident int64) {
 	return resident
 }
 
-// checkObjects builds what the last spec of each custom resource asks for, and compares it with what there is.
+// checkObjects builds the objects of each custom resource's last spec, and compares them with the existing ones.
 func (s *soak) checkObjects() {
 	s.t.Helper()
 	key, err := apply.EnsureHashKey(s.t.Context(), admin, admin, framework.OperatorNamespace)
@@ -227,7 +225,7 @@ func (s *soak) compare(oracle *gather.Gatherer, name string) error {
 			wrong = append(wrong, id+" is left over")
 		}
 	}
-	if len(configMaps) > 1 { // the previous configuration stays
+	if len(configMaps) > 1 { // the previous configuration is kept
 		wrong = append(wrong, fmt.Sprintf("%v are left over", configMaps))
 	}
 	if len(wrong) > 0 {
@@ -236,7 +234,7 @@ func (s *soak) compare(oracle *gather.Gatherer, name string) error {
 	return nil
 }
 
-// contains reports whether the live value has what is asked for; the API server adds defaults.
+// contains reports whether the live value has all desired fields; the API server adds defaults.
 func contains(live, want any) bool {
 	switch want := want.(type) {
 	case map[string]any:
@@ -262,7 +260,7 @@ func contains(live, want any) bool {
 	return want == nil || live == want
 }
 
-// writesAtRest counts what the operator writes in a time in which nothing happens.
+// writesAtRest counts the operator's writes in a time without changes.
 func writesAtRest(t *testing.T, rest time.Duration) (writes int) {
 	t.Helper()
 	count := func() (n int, last string) {

@@ -24,7 +24,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
-// patience is how long anything may take before the suite gives up. The goals are shorter.
+// patience bounds all waits; the goals are shorter.
 const patience = 5 * time.Minute
 
 // world is a namespace with pods that become ready.
@@ -54,7 +54,7 @@ const typicalSpec = `{"distribution":{"name":"starter"},"providers":{"inference"
 	`"apiKey":{"name":"keys","key":"token"}}},"workload":{"storage":{"size":"1Gi"},"podDisruptionBudget":{"maxUnavailable":1}},` +
 	`"networking":{"allowedFrom":{"namespaces":["friends"]}}}`
 
-// resource is a typical custom resource: what it owns has many kinds.
+// resource returns a typical custom resource, which owns objects of many kinds.
 func (w *world) resource(name string) *v1alpha2.LlamaStackDistribution {
 	w.t.Helper()
 	cr := &v1alpha2.LlamaStackDistribution{ObjectMeta: metav1.ObjectMeta{Namespace: w.Name, Name: name}}
@@ -62,7 +62,6 @@ func (w *world) resource(name string) *v1alpha2.LlamaStackDistribution {
 	return cr
 }
 
-// create makes a custom resource.
 func (w *world) create(name string) *v1alpha2.LlamaStackDistribution {
 	w.t.Helper()
 	cr := w.resource(name)
@@ -83,7 +82,7 @@ func (w *world) deployment(name string) (*appsv1.Deployment, error) {
 	return d, w.Get(d, name)
 }
 
-// isReady returns a check whether the custom resource is Ready as it is now.
+// isReady returns a function that checks whether the current custom resource is Ready.
 func (w *world) isReady(name string) func() error {
 	return func() error {
 		_, err := w.HasCondition(name, v1alpha2.ConditionReady, metav1.ConditionTrue, "")
@@ -100,8 +99,8 @@ func (w *world) waitReady(names ...string) {
 
 var edits atomic.Int32
 
-// edit edits the custom resource, and returns what waits for its effect and measures it from the answer of the API server on, which may have just
-// come back.
+// edit edits the custom resource, which may take several attempts after an outage. It returns a function that waits
+// until the edit takes effect and returns the time since the API server stored it.
 func (w *world) edit(name string) (took func() time.Duration) {
 	w.t.Helper()
 	value := fmt.Sprintf("edit-%d", edits.Add(1))
@@ -131,10 +130,9 @@ func (w *world) edit(name string) (took func() time.Duration) {
 	}
 }
 
-// leastGoal is the shortest goal that fails a short run: that one is about what happens, on a machine that may do other things.
+// leastGoal is the lower bound of goals in a short run, because the machine may be busy.
 const leastGoal = time.Minute
 
-// within fails the test where something took longer than its goal.
 func within(t *testing.T, what string, took, goal time.Duration) {
 	t.Helper()
 	if !full() {
@@ -145,7 +143,6 @@ func within(t *testing.T, what string, took, goal time.Duration) {
 	}
 }
 
-// gone waits until an object does not exist.
 func (w *world) gone(o client.Object) {
 	w.t.Helper()
 	framework.Eventually(w.t, patience, o.GetName()+" is gone", func() error {

@@ -22,7 +22,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
-// killer ends the operator after a write, before it has the answer.
+// killer kills the operator after a write, before the operator gets the response.
 type killer struct {
 	*proxy
 	*world
@@ -30,7 +30,7 @@ type killer struct {
 	replica  *replica
 }
 
-// after kills the replica after the n-th write in the world's namespace, and returns how many there have been.
+// after kills the replica after the n-th write in the world's namespace, and returns the counter of writes.
 func (k *killer) after(n int64) (writes *atomic.Int64) {
 	writes = &atomic.Int64{}
 	dying := k.replica
@@ -48,7 +48,8 @@ func (k *killer) after(n int64) (writes *atomic.Int64) {
 	return writes
 }
 
-// survives does something until the operator is not killed any more, each time one write later, and calls check when it has settled.
+// survives repeats an action, each time killing the operator some writes later, until the action completes without a
+// kill. It calls check when each has settled.
 func (k *killer) survives(what string, do func(name string), settled func(name string) func() error, check func(name string)) {
 	step := int64(1)
 	if !full() {
@@ -72,7 +73,7 @@ func (k *killer) survives(what string, do func(name string), settled func(name s
 			}
 		})
 		k.pass()
-		killed := writes.Load() >= n // also where it has settled with this write
+		killed := writes.Load() >= n // also if it has settled with this write
 		if killed {
 			<-k.replica.Ended
 			k.replica = k.operator.start(k.t, "--leader-elect=false")
@@ -88,8 +89,8 @@ func (k *killer) survives(what string, do func(name string), settled func(name s
 	}
 }
 
-// Proves: R48, R56, L-30 (an operator that is killed between any two writes leaves something that the next one completes: one rollout for each
-// edit, nothing left over).
+// Proves: R48, R56, L-30 (if an operator is killed between two writes, the next one completes the work: one rollout for
+// each edit, and no leftover objects).
 func TestKilledAtEveryWrite(t *testing.T) {
 	w := newWorld(t)
 	p := newProxy(t)
@@ -133,7 +134,7 @@ func TestKilledAtEveryWrite(t *testing.T) {
 	k.survives("deletion", remove, gone, func(string) {})
 }
 
-// owned counts by kind what has the custom resource's labels.
+// owned counts by kind the objects with the custom resource's labels.
 func (w *world) owned(name string) map[string]int {
 	w.t.Helper()
 	counts := map[string]int{}
@@ -150,7 +151,7 @@ func (w *world) owned(name string) map[string]int {
 	return counts
 }
 
-// check compares what a custom resource owns with what an undisturbed one does, and how often its pods were replaced.
+// check compares the objects of a custom resource, and the number of its rollouts, with those of an undisturbed one.
 func (w *world) check(name string, want map[string]int, revision string) {
 	w.t.Helper()
 	framework.Eventually(w.t, patience, name+" owns what it should", func() error {

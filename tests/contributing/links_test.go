@@ -18,8 +18,6 @@ var (
 	anchors = regexp.MustCompile(`[^\p{L}\p{N}_\- ]`)
 )
 
-// Every link of a page to a file of the project, and to a section of a page, leads there.
-//
 // Proves: NFR-004.
 func TestPagesHaveNoDeadLinks(t *testing.T) {
 	var pages []string
@@ -54,7 +52,7 @@ func TestPagesHaveNoDeadLinks(t *testing.T) {
 	}
 }
 
-// withoutFences is a page without its fenced blocks; with asAnchors, its headings only, each as the anchor that a link to it has.
+// withoutFences returns a page without its fenced blocks; with asAnchors, only the anchors of its headings.
 func withoutFences(t *testing.T, page string, asAnchors bool) string {
 	t.Helper()
 	text := framework.ReadFile(t, page)

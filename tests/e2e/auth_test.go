@@ -26,13 +26,14 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
-// pythonTimeout bounds making an environment with the Python client: no time at all where it is in the cache.
+// pythonTimeout bounds creating the Python environment, which is quick if it is in the cache.
 const pythonTimeout = 15 * time.Minute
 
-// callersNeedAToken applies the sample with authentication, and asks with tokens of this cluster, from outside too.
+// callersNeedAToken applies the sample with authentication, and sends requests with tokens of this cluster.
 //
-// Proves: FR-009, FR-064, R83, R29, R61 (on a node: a token of the cluster is asked of its API server; without one, only the probes are answered; Ready does not
-// suffer. At the host name of its Ingress, over TLS, by the Python client openai).
+// Proves: FR-009, FR-064, R83, R29, R61 (on a node: the server verifies a token of the cluster with its API server;
+// without a token only the probes get an answer; Ready stays True; the Python client openai reaches the server over TLS
+// at the host name of its Ingress).
 func callersNeedAToken(t *testing.T) {
 	s := protectedStack(t)
 	app, gone := s.token(t, "default"), s.token(t, "gone")
@@ -54,7 +55,8 @@ func callersNeedAToken(t *testing.T) {
 			t.Errorf("%s: status %d, want %d: %s", who, status, c.want, answer)
 		}
 	}
-	framework.Eventually(t, soon, "a token of a ServiceAccount that is gone is refused", func() error { // the API server remembers tokens for a while
+	// The API server caches tokens for a while
+	framework.Eventually(t, soon, "a token of a ServiceAccount that is gone is refused", func() error {
 		if status, answer := s.chatBy(t, withToken(gone).client(), s.url(t)); status != http.StatusUnauthorized {
 			return fmt.Errorf("status %d: %s", status, answer)
 		}
@@ -71,7 +73,7 @@ func callersNeedAToken(t *testing.T) {
 	s.in(t).Kubectl("delete", "llsd", s.name)
 }
 
-// clientCallsWithAToken exposes the stack, and asks as a program of a user does.
+// clientCallsWithAToken exposes the stack, and calls the server through its Ingress as a user's program does.
 func (s stack) clientCallsWithAToken(t *testing.T, token string) {
 	t.Helper()
 	ca := framework.NewCA(t)
@@ -79,7 +81,7 @@ func (s stack) clientCallsWithAToken(t *testing.T, token string) {
 	s.in(t).PutTLSSecret(&canaries, s.name+edgeSuffix, ca.ServerSecret([]string{s.exposedHost()}))
 	proxy, url := s.startContour(t, ca), "https://"+s.exposedHost()
 	s.hasURL(t, url)
-	s.answersAt(t, proxy.clientOf(ca, s.exposedHost()), url, http.StatusOK) // the health of the server, to everyone
+	s.answersAt(t, proxy.clientOf(ca, s.exposedHost()), url, http.StatusOK) // the health endpoint needs no token
 	if status, answer := s.chatBy(t, proxy.clientOf(ca, s.exposedHost()), url); status != http.StatusUnauthorized {
 		t.Errorf("without a token: status %d: %s", status, answer)
 	}
@@ -96,7 +98,7 @@ func (s stack) clientCallsWithAToken(t *testing.T, token string) {
 	}
 }
 
-// protectedStack applies the sample with authentication, and waits until it is Ready and its Service leads to it.
+// protectedStack applies the sample with authentication, and waits until it is Ready and its Service is reachable.
 func protectedStack(t *testing.T) stack {
 	t.Helper()
 	s := stack{"e2e-auth", "auth-stack"}
@@ -109,7 +111,7 @@ func protectedStack(t *testing.T) stack {
 	return s
 }
 
-// token is a token of a ServiceAccount, a canary; the account is there afterwards.
+// token returns a token of a ServiceAccount, which it creates if needed, and records the token as a canary.
 func (s stack) token(t *testing.T, account string, args ...string) string {
 	t.Helper()
 	if account != "default" {
@@ -118,7 +120,7 @@ func (s stack) token(t *testing.T, account string, args ...string) string {
 	return canaries.Add(strings.TrimSpace(s.in(t).Kubectl(append([]string{"create", "token", account}, args...)...)))
 }
 
-// chatBy asks the model of the sample by a client at a URL.
+// chatBy sends a chat completion to the sample's model, by a client at a URL.
 func (s stack) chatBy(t *testing.T, by *http.Client, url string) (status int, answer string) {
 	t.Helper()
 	status, body, err := tryCallBy(t, by, http.MethodPost, url+"/v1/chat/completions", map[string]any{
@@ -128,21 +130,19 @@ func (s stack) chatBy(t *testing.T, by *http.Client, url string) (status int, an
 	return status, string(body)
 }
 
-// withToken sends a token with each request.
 type withToken string
 
 func (token withToken) client() *http.Client {
 	return &http.Client{Timeout: web.Timeout, Transport: token}
 }
 
-// RoundTrip adds the header to a copy of the request.
 func (token withToken) RoundTrip(r *http.Request) (*http.Response, error) {
 	sent := r.Clone(r.Context())
 	sent.Header.Set("Authorization", "Bearer "+string(token))
 	return web.Transport.RoundTrip(sent)
 }
 
-// signedAgain is a token of this cluster with another time of expiry, signed with the key of its API server.
+// signedAgain returns a token of this cluster with another expiry, signed with the key of its API server.
 func signedAgain(t *testing.T, token string, expires time.Duration) withToken {
 	t.Helper()
 	text := framework.ReadFile(t, filepath.Join(cluster.Dir, "pki", "service-account.key"))
@@ -167,8 +167,8 @@ func signedAgain(t *testing.T, token string, expires time.Duration) withToken {
 	return withToken(canaries.Add(signed + "." + base64.RawURLEncoding.EncodeToString(signature)))
 }
 
-// askByOpenAI asks the model of the sample at a URL by the Python client openai, and returns the answer, or why there is none. The file has the only CA that
-// the client trusts; empty for the usual ones.
+// askByOpenAI sends a chat completion to a URL by the Python client openai, and returns the reply or the error.
+// authority is a file with the only CA that the client trusts; if it is empty, the client trusts its default CAs.
 func askByOpenAI(t *testing.T, proxy *contour, url, token, authority string) string {
 	t.Helper()
 	python := framework.Output(t, pythonTimeout, nil, filepath.Join(framework.Root(), "tests", "server", "venv.sh"), newest.line)

@@ -13,7 +13,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
-// What config/samples/v1alpha2-simple.yaml names.
+// Names in config/samples/v1alpha2-simple.yaml.
 const (
 	sampleName   = "my-stack"
 	sampleModel  = "llama3.2-8b"
@@ -21,13 +21,12 @@ const (
 	sampleServer = "vllm" // the Service of the model server, and the id of the provider
 )
 
-// canaries are the secret values that were put into Secrets so far.
+// canaries are the secret values that the tests have put into Secrets.
 var canaries framework.Canaries
 
-// newKey makes a key that nobody else has.
 func newKey() string { return canaries.New() }
 
-// putSecret creates a Secret with a token, or replaces it, and remembers the token as a canary.
+// putSecret creates or replaces a Secret with a token, and records the token as a canary.
 func (s stack) putSecret(t *testing.T, name, token string) {
 	t.Helper()
 	s.in(t).Put(&corev1.Secret{ObjectMeta: s.in(t).Meta(name), Data: map[string][]byte{"token": []byte(token)}})
@@ -42,8 +41,8 @@ func (s stack) hasSecret(t *testing.T, name string) bool {
 	return err == nil
 }
 
-// startModelServer starts a fake model server that wants the key, and waits until it listens. One that runs is
-// started again, because a real one reads its key only when it starts.
+// startModelServer starts a fake model server that requires the key, and waits until it listens. A running one is
+// restarted, because a real model server reads its key only when it starts.
 func (s stack) startModelServer(t *testing.T, name, model, key string) {
 	t.Helper()
 	s.putSecret(t, name+"-key", key)
@@ -55,7 +54,7 @@ func (s stack) startModelServer(t *testing.T, name, model, key string) {
 	s.in(t).Kubectl("rollout", "status", "deployment/"+name, "--timeout=90s")
 }
 
-// prepare creates the namespace with the model server and the Secret of the sample.
+// prepare creates the namespace with the sample's model server and Secret.
 func (s stack) prepare(t *testing.T, models string) {
 	t.Helper()
 	namespace(t, s.namespace)
@@ -64,7 +63,7 @@ func (s stack) prepare(t *testing.T, models string) {
 	s.putSecret(t, sampleSecret, key)
 }
 
-// sampleStack brings about that the sample runs as it is shipped, and returns it.
+// sampleStack returns the sample as it is shipped, and creates it if needed.
 func sampleStack(t *testing.T) stack {
 	t.Helper()
 	s := stack{"e2e", sampleName}

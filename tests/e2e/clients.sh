@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# clients.sh VERSION: prints the Python of a cached virtual environment with the clients that users of this release of the server have: openai as of the
-# day of the release table, and the release's own client.
+# clients.sh VERSION: prints the Python of a cached virtual environment with the clients of this release of the server:
+# openai as of the day of the release table, and the release's own client.
 set -euo pipefail
 # shellcheck source=tests/server/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/../server/lib.sh"

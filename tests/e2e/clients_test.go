@@ -21,7 +21,7 @@ import (
 )
 
 const (
-	// clientsTimeout bounds all that the clients do.
+	// clientsTimeout bounds all requests of the clients together.
 	clientsTimeout = 5 * time.Minute
 
 	absent    = "no such API" // in the client
@@ -30,7 +30,7 @@ const (
 	embedding = "all-minilm-l6-v2"
 )
 
-// doneByClients says what comes of what clients do, by release: "ok" where nothing is said. A release line without an API is a row.
+// doneByClients has the expected result of each client call; empty means "ok".
 var doneByClients = []struct{ thing, openai, own string }{
 	{thing: "chat"},
 	{thing: "streaming"},
@@ -42,12 +42,13 @@ var doneByClients = []struct{ thing, openai, own string }{
 	{thing: "moderation"},
 }
 
-// withoutSafety are the rows of doneByClients that differ from OGX 1.0 on: the API safety is gone, and so are the routes of moderation.
+// withoutSafety are the rows that differ from OGX 1.0 on, which has no safety API and no moderation routes.
 var withoutSafety = map[string]string{"openai\tmoderation": "status 404", "ogx-client\tmoderation": absent}
 
-// clientsOfUsersWork lets the clients that users have do everything that this server is for.
+// clientsOfUsersWork calls every API that this server has with the clients that users have.
 //
-// Proves: FR-001, FR-030, FR-050, R18, R23, R81, US-1.1 (a server made by the operator from a registered base answers real clients).
+// Proves: FR-001, FR-030, FR-050, R18, R23, R81, US-1.1 (a server that the operator makes from a registered base works
+// with real clients).
 func clientsOfUsersWork(t *testing.T) {
 	s, key := stack{"e2e-clients", "clients"}, newKey()
 	namespace(t, s.namespace)
@@ -79,7 +80,7 @@ func clientsOfUsersWork(t *testing.T) {
 		}
 	}
 	python := framework.Output(t, pythonTimeout, nil, "./clients.sh", registered.version)
-	// Not only once: the server makes its tables when they are first used, and fails what comes meanwhile.
+	// The server creates its tables on first use, and fails concurrent requests, so the calls are retried.
 	framework.Eventually(t, clientsTimeout, "clients get what they ask for", func() error {
 		if diff := cmp.Diff(all, s.useClients(t, python)); diff != "" {
 			return fmt.Errorf("the clients (-want +got):\n%s", diff)
@@ -90,7 +91,7 @@ func clientsOfUsersWork(t *testing.T) {
 	s.in(t).Kubectl("delete", "llsd", s.name)
 }
 
-// useClients runs the clients, and returns what came of each thing by client and thing.
+// useClients runs the clients, and returns the result of each call by client and call.
 func (s stack) useClients(t *testing.T, python string) map[string]string {
 	t.Helper()
 	out := framework.Output(t, clientsTimeout, []string{"PATH=" + os.Getenv("PATH"), "NO_PROXY=*"}, python, "-W", "ignore", "testdata/clients.py",
@@ -104,7 +105,8 @@ func (s stack) useClients(t *testing.T, python string) map[string]string {
 	return results
 }
 
-// registerDocuments makes the name documents stand for the release that the samples run with, with its base for documents, until the test ends.
+// registerDocuments registers the name documents for the samples' release, with its base for documents, until the test
+// ends.
 func registerDocuments(t *testing.T) {
 	t.Helper()
 	root := framework.Root()

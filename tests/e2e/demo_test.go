@@ -15,7 +15,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
-// demoHereRuns follows docs/demo-here.md: it runs "make demo-here" and "make demo-here-down" as someone who has a cluster: with its kubeconfig, and with images that its nodes have.
+// demoHereRuns follows docs/demo-here.md: it runs "make demo-here" and "make demo-here-down" with the kubeconfig of an
+// existing cluster whose nodes have the images.
 //
 // Proves: NFR-004, R81.
 func demoHereRuns(t *testing.T) {
@@ -32,7 +33,7 @@ func demoHereRuns(t *testing.T) {
 		}
 		return string(out)
 	}
-	t.Cleanup(func() { // for what follows, where the demo fails
+	t.Cleanup(func() { // cleans up for the next parts if the demo fails
 		if out, err := cluster.KubectlRun(context.Background(), "delete", "namespace", "llama-stack-demo", "--ignore-not-found", "--timeout=120s"); err != nil {
 			t.Error(err, out)
 		}

@@ -16,7 +16,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
-// fallbackKey is what a vLLM provider without an apiKey sends.
+// fallbackKey is the key that a vLLM provider without an apiKey sends.
 const fallbackKey = "fake"
 
 // Proves: US-2.1, FR-004, FR-024, FR-026, FR-034, NFR-005, R9, R17.
@@ -51,7 +51,7 @@ func secondProviderRollsOutOnce(t *testing.T) {
 	}
 	did(t, "the server lists both providers, and a chat completion reaches the model server of each")
 
-	// One edit follows another before the first is rolled out: now pods of three forms are there.
+	// A second edit follows before the first is rolled out, so there are pods of three templates.
 	withModels := func(models ...any) {
 		framework.NoError(t, unstructured.SetNestedSlice(edited.Object, models, "spec", "resources", "models"))
 		s.in(t).Apply(asJSON(t, edited.Object))
@@ -70,7 +70,7 @@ func secondProviderRollsOutOnce(t *testing.T) {
 	did(t, "two more edits at once: no ConfigMap went while pods mounted it, and then the oldest ones did")
 }
 
-// waitGenerated waits until another ConfigMap than the former is in use, and returns its name.
+// waitGenerated waits until a ConfigMap other than the former is in use, and returns its name.
 func (s stack) waitGenerated(t *testing.T, former string) (name string) {
 	t.Helper()
 	framework.Eventually(t, soon, "another configuration is generated", func() error {
@@ -84,8 +84,8 @@ func (s stack) waitGenerated(t *testing.T, former string) (name string) {
 	return name
 }
 
-// hurryEnding forgets pods that are told to end: a server that is only starting does not listen to that, and would be
-// waited for half a minute.
+// hurryEnding deletes terminating pods at once: a starting server ignores SIGTERM, and would delay the test by half a
+// minute.
 func (s stack) hurryEnding(t *testing.T) {
 	t.Helper()
 	for _, pod := range s.in(t).Pods(s.name) {
@@ -97,7 +97,6 @@ func (s stack) hurryEnding(t *testing.T) {
 
 func sorted(texts ...string) []string { return slices.Sorted(slices.Values(texts)) }
 
-// waitRevisionAfter waits until a rollout has begun since the revision.
 func (s stack) waitRevisionAfter(t *testing.T, since string) {
 	t.Helper()
 	framework.Eventually(t, soon, "a rollout begins", func() error {
@@ -108,7 +107,6 @@ func (s stack) waitRevisionAfter(t *testing.T, since string) {
 	})
 }
 
-// checkOneRollout fails the test unless there was exactly one rollout since the revision.
 func checkOneRollout(t *testing.T, s stack, since string) {
 	t.Helper()
 	before, err := strconv.Atoi(since)
@@ -118,12 +116,12 @@ func checkOneRollout(t *testing.T, s stack, since string) {
 	}
 }
 
-// checkMountedConfigMapsExist fails the test where a ReplicaSet with replicas mounts a ConfigMap that is not there.
+// checkMountedConfigMapsExist fails the test if a ReplicaSet with replicas mounts a missing ConfigMap.
 func checkMountedConfigMapsExist(t *testing.T, s stack) {
 	t.Helper()
 	before := s.mountedConfigMaps(t)
 	there := s.configMaps(t)
-	after := s.mountedConfigMaps(t) // what is in both was mounted all the time in between
+	after := s.mountedConfigMaps(t) // a ReplicaSet in both lists had pods all the time in between
 	for replicaSet, mounted := range before {
 		if after[replicaSet] == mounted && !slices.Contains(there, mounted) {
 			t.Fatalf("ReplicaSet %s has pods and mounts %s, which is gone; there is %q", replicaSet, mounted, there)
@@ -131,7 +129,7 @@ func checkMountedConfigMapsExist(t *testing.T, s stack) {
 	}
 }
 
-// mountedConfigMaps are the ConfigMaps that ReplicaSets with pods mount, by the name of the ReplicaSet.
+// mountedConfigMaps returns the ConfigMaps that ReplicaSets with pods mount, by the name of the ReplicaSet.
 func (s stack) mountedConfigMaps(t *testing.T) map[string]string {
 	t.Helper()
 	var list appsv1.ReplicaSetList

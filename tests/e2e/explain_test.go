@@ -16,7 +16,7 @@ const (
 	explainLines   = "60"
 )
 
-// explain shows what usually explains a failure: resources, pods, events and the ends of logs. No Secret is read.
+// explain prints custom resources, pods, events and the ends of logs after a failure. It reads no Secret.
 func explain(w io.Writer) {
 	ctx, cancel := context.WithTimeout(context.Background(), explainTimeout)
 	defer cancel()

@@ -34,13 +34,14 @@ import (
 )
 
 const (
-	// registryUser and registryPassword are what the cluster's registry wants for repositories below registryPrivate.
+	// registryUser and registryPassword are the credentials for the repositories below registryPrivate of the cluster's
+	// registry.
 	registryUser, registryPassword = "cluster", "cluster"
 	registryPrivate                = "private/"
 	pullSecret                     = "registry-pull"
 )
 
-// externalStack is in a namespace with credentials for the cluster's registry.
+// externalStack returns a stack in a namespace with credentials for the cluster's registry.
 func externalStack(t *testing.T) stack {
 	t.Helper()
 	s := stack{namespace: "external", name: "with-packages"}
@@ -51,7 +52,7 @@ func externalStack(t *testing.T) stack {
 	return s
 }
 
-// pushPrivate puts an image where only those with credentials get it, and returns its reference.
+// pushPrivate pushes an image to a repository that requires credentials, and returns its reference.
 func pushPrivate(t *testing.T, repository string, image v1.Image) string {
 	t.Helper()
 	reference := cluster.Registry + "/" + registryPrivate + repository
@@ -66,7 +67,7 @@ func pushPrivate(t *testing.T, repository string, image v1.Image) string {
 	return reference
 }
 
-// scratchImage is an image that has nothing but these files, each in a layer of its own.
+// scratchImage returns an image with only these files, each in its own layer.
 func scratchImage(t *testing.T, files map[string][]byte) v1.Image {
 	t.Helper()
 	image, err := mutate.ConfigFile(empty.Image, &v1.ConfigFile{OS: "linux", Architecture: runtime.GOARCH})
@@ -100,7 +101,7 @@ func tinyImage(t *testing.T, tag string, kind externalprovider.Kind, change func
 	return pushPrivate(t, "tiny:"+tag, scratchImage(t, files))
 }
 
-// brokenImage pushes an image with a package of its own for the inference, whose module of the provider type has this text.
+// brokenImage pushes an image with an inference package whose provider module has this text.
 func brokenImage(t *testing.T, tag, text string) string {
 	t.Helper()
 	const dist = "broken-1.0.0"
@@ -122,7 +123,6 @@ func brokenImage(t *testing.T, tag, text string) string {
 	return pushPrivate(t, "tiny:"+tag, scratchImage(t, map[string][]byte{parse.PackageFile: []byte(spec), parse.WheelsDir + "/" + own: wheel.Bytes()}))
 }
 
-// labeledImage pushes the image of a release with the release's base configuration in a label.
 func labeledImage(t *testing.T, r *release) string {
 	t.Helper()
 	image, err := tarball.ImageFromPath(r.archive, nil)
@@ -137,7 +137,6 @@ func labeledImage(t *testing.T, r *release) string {
 	return pushPrivate(t, "server:"+r.version, image)
 }
 
-// withPackages is the custom resource with an image for the inference, and one for the tools.
 func (s stack) withPackages(distribution, inference, tools string) string {
 	return fmt.Sprintf(`apiVersion: llamastack.io/v1alpha2
 kind: LlamaStackDistribution
@@ -157,7 +156,7 @@ spec:
 `, s.name, distribution, inference, tools, pullSecret)
 }
 
-// answers fails the test unless both providers are listed, and the one for inference answers.
+// answers checks that both providers are listed, and that the inference provider responds.
 func (s stack) answers(t *testing.T) {
 	t.Helper()
 	if p := s.provider(t, "inference", "tiny"); p.Type != "remote::tiny" {
@@ -172,8 +171,8 @@ func (s stack) answers(t *testing.T) {
 	}
 }
 
-// A server whose image is in a registry that wants credentials, and has its base configuration in a label, runs with a generated configuration. Two
-// providers come from images of their own, which have no program at all.
+// The server's image is in a registry with authentication and has its base configuration in a label. The images of two
+// providers contain no program.
 //
 // Proves: FR-014, FR-020, FR-027a, FR-090, FR-091, R14, R46.
 func externalProvidersAnswer(t *testing.T) {
@@ -191,7 +190,8 @@ func externalProvidersAnswer(t *testing.T) {
 	s.in(t).Kubectl("delete", "llamastackdistribution", s.name, "--wait")
 }
 
-// brokenPackagesAreNamed edits the image of a provider to several that do not work: the status has the reason within a minute, and what runs serves.
+// brokenPackagesAreNamed sets a provider's image to several broken ones: the status has the reason within a minute, and
+// the running server continues to serve.
 func (s stack) brokenPackagesAreNamed(t *testing.T, distribution, tools string) {
 	t.Helper()
 	pod := s.pod(t).Name
@@ -199,8 +199,8 @@ func (s stack) brokenPackagesAreNamed(t *testing.T, distribution, tools string) 
 	wheel := parse.WheelsDir + "/" + externalprovider.WheelName("1.0.0")
 	absent := externalprovider.Kind{API: "inference", Module: "tiny_provider.absent", Type: "remote::tiny", Fields: "{endpoint: base_url}"}
 	type broken struct{ name, inference, says string }
-	module, ends := "llama_stack_api", "RuntimeError: no license" // the server's own words
-	if registered == &newest {                                    // which ends with exit code 0, so that Kubernetes keeps no words
+	module, ends := "llama_stack_api", "RuntimeError: no license" // the server's error message
+	if registered == &newest {                                    // exits with code 0, so Kubernetes keeps no message
 		module, ends = "ogx_api", "its log has the cause: kubectl"
 	}
 	cases := []broken{
@@ -208,7 +208,7 @@ func (s stack) brokenPackagesAreNamed(t *testing.T, distribution, tools string) 
 			"cannot import name 'OfAnotherTime' from '" + module + "'"},
 		{"a package that fails", fmt.Sprintf("image: %q", brokenImage(t, "failing-"+registered.version, "def get_provider_spec():\n    raise RuntimeError('no license')")), ends},
 	}
-	if registered == &pinned { // what does not depend on the server
+	if registered == &pinned { // independent of the server's release
 		cases = append(cases, broken{"an image that does not exist", inline + fmt.Sprintf("image: %q", cluster.Registry+"/"+registryPrivate+"tiny:none"), "ImagePullBackOff"},
 			broken{"an image without a package", inline + fmt.Sprintf("image: %q", pushPrivate(t, "tiny:empty", scratchImage(t, map[string][]byte{"/a": nil}))),
 				"its image has no directory /lls-provider/packages"},

@@ -12,7 +12,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
-// faults are, by the section of docs/troubleshooting.md, what is wrong in the world of its reader.
+// faults are the faults that the test injects before it reads a section of docs/troubleshooting.md, by section.
 var faults = map[string]pageStep{
 	"401 Unauthorized": {
 		before: func(t *testing.T, r *reader) { r.rewrites(t, "vllm-creds", "token=wrong") },
@@ -69,7 +69,7 @@ var faults = map[string]pageStep{
 	"The webhook is down": {alone: true, before: func(t *testing.T, _ *reader) { scaleOperator(t, 0) }},
 }
 
-// patched is the fault that one patch of the resource makes, and another one repairs.
+// patched returns a step that injects a fault by a patch of the resource, and removes it by another.
 func patched(fault, repair string) pageStep {
 	apply := func(patch string) func(*testing.T, *reader) {
 		return func(t *testing.T, r *reader) {
@@ -84,7 +84,7 @@ func patched(fault, repair string) pageStep {
 	}}
 }
 
-// another is a second resource, made of the first one by a program of jq.
+// another returns a step that creates a second resource, made from the first by a jq program.
 func another(name, change string) pageStep {
 	return pageStep{
 		before: func(t *testing.T, r *reader) {
@@ -103,7 +103,7 @@ func (r *reader) puts(t *testing.T, secret, literal string) {
 	r.Run("kubectl create secret generic " + secret + " --from-literal='" + literal + "' --dry-run=client -o yaml | kubectl apply -f -")
 }
 
-// rewrites replaces the value of a Secret by another one, and waits until the server runs with it.
+// rewrites replaces the value of a Secret, and waits until the server runs with it.
 func (r *reader) rewrites(t *testing.T, secret, literal string) {
 	t.Helper()
 	before := r.in(t).Deployment(r.name).Generation
@@ -122,7 +122,7 @@ func modelServerWantsTheNewKey(t *testing.T, r *reader) {
 	r.startModelServer(t, sampleServer, sampleModel, r.second)
 }
 
-// rememberACompletion gives the server a volume, and makes it store something there.
+// rememberACompletion gives the server a volume, and stores a completion there.
 func rememberACompletion(t *testing.T, r *reader) {
 	t.Helper()
 	r.Run(`sed -i 's/^  workload:/&\n    storage: {}/' my-stack.yaml && kubectl apply -f my-stack.yaml`)
@@ -131,7 +131,7 @@ func rememberACompletion(t *testing.T, r *reader) {
 	completionIsThere(t, r)
 }
 
-// completionIsThere waits until the server reports a stored completion. It stores one after it has answered.
+// completionIsThere waits until the server lists a stored completion, which it stores after it has replied.
 func completionIsThere(t *testing.T, r *reader) {
 	t.Helper()
 	r.waitReady(t)
@@ -149,7 +149,7 @@ func loseEverything(t *testing.T, r *reader) {
 	r.Run("kubectl delete llsd my-stack --timeout=60s; kubectl wait --for=delete pvc/my-stack-pvc --timeout=2m")
 }
 
-// serverRunsAgain makes the server again with the data of the backup: the section before has deleted it.
+// serverRunsAgain restores the server with the data of the backup, because the previous section deletes it.
 func serverRunsAgain(t *testing.T, r *reader) {
 	t.Helper()
 	r.Run("kubectl wait --for=delete pvc/my-stack-pvc --timeout=2m")

@@ -13,11 +13,9 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
-// keyOfBase is what the base configuration gives a model server for which nobody names a Secret.
+// keyOfBase is the key of a model server without a Secret in the base configuration.
 const keyOfBase = "fake"
 
-// A sample of another field of the spec runs unchanged, too: which APIs are not served.
-//
 // Proves: FR-009.
 func samplesOfOtherFieldsRun(t *testing.T) {
 	s := stack{"e2e-fields", "disabled"}
@@ -38,8 +36,8 @@ func samplesOfOtherFieldsRun(t *testing.T) {
 	did(t, "config/samples/v1alpha2-disabled.yaml is applied unchanged: a chat completion, and no API that it disables")
 }
 
-// deviceIsWaitedFor applies the sample of devices to a running server, in a cluster without a driver: the new pod waits, the status reports why, and the
-// old pod serves.
+// deviceIsWaitedFor applies the sample of devices in a cluster without a driver: the new pod is pending, the status
+// reports why, and the old pod serves.
 //
 // Proves: R72.
 func deviceIsWaitedFor(t *testing.T, s stack) {

@@ -16,7 +16,6 @@ import (
 
 const modelServerImage = "localhost/model-server-double:e2e"
 
-// images are the archives that the node needs.
 type images struct {
 	operator, modelServer string
 
@@ -66,13 +65,12 @@ func buildModelServer(ctx context.Context, scratch, archive string) error {
 	return nil
 }
 
-// installOperator does what a user does: it applies the manifest, and registers the server's image under the names that
-// the samples use.
+// installOperator applies the manifest, and registers the server's image under the names that the samples use.
 func installOperator(ctx context.Context) error {
 	if err := cluster.Install(ctx); err != nil {
 		return err
 	}
-	// The highest log level: the search for secret values is to see all that the operator can print.
+	// The highest log level, so that the search for secret values covers all that the operator can log.
 	if _, err := cluster.KubectlRun(ctx, "-n", framework.OperatorNamespace, "patch", "deployment", framework.OperatorName, "--type=json",
 		"-p", `[{"op":"add","path":"/spec/template/spec/containers/0/args/-","value":"--zap-log-level=127"}]`); err != nil {
 		return err
@@ -83,7 +81,6 @@ func installOperator(ctx context.Context) error {
 	return operatorRollsOut(ctx)
 }
 
-// operatorRollsOut waits until all replicas of the operator are as its Deployment has them.
 func operatorRollsOut(ctx context.Context) error {
 	_, err := cluster.KubectlRun(ctx, "-n", framework.OperatorNamespace, "rollout", "status", "deployment/"+framework.OperatorName, "--timeout=120s")
 	return err

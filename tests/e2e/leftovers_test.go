@@ -16,21 +16,21 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
-// goneWithin is how long the kernel may take, on a busy machine, to clear away the network of processes that ended.
+// goneWithin bounds how long the kernel of a busy machine needs to remove the network namespaces of ended processes.
 const goneWithin = time.Minute
 
-// trace is what a cluster leaves on the machine while it runs.
+// trace has what a running cluster uses on the machine.
 type trace struct {
 	dir string
-	// processes are the start times of its processes, by id.
+	// processes has the start times of its processes by id.
 	processes map[string]string
-	// networks are the network namespaces that only its processes are in.
+	// networks are the network namespaces that only its processes use.
 	networks map[string]bool
-	// link is the machine's end of the link to it.
+	// link is the machine's end of the network link to the cluster.
 	link string
 }
 
-// traces looks for what belongs to a running cluster.
+// traces finds what belongs to a running cluster.
 func traces(c *framework.Cluster) (*trace, error) {
 	tr := &trace{dir: c.Dir, processes: map[string]string{}, networks: map[string]bool{}}
 	own, err := os.Readlink("/proc/self/ns/net")
@@ -59,16 +59,14 @@ func traces(c *framework.Cluster) (*trace, error) {
 	return tr, nil
 }
 
-// process is what /proc has about a process.
 type process struct {
 	parent, start, network string
-	// user is the number of the effective user.
-	user string
-	// command is the command line, its words separated by spaces.
+	user                   string
+	// command is the command line, with its words separated by spaces.
 	command string
 }
 
-// processes lists the processes of the machine by their ids. One that ends meanwhile is left out.
+// processes lists the processes of the machine by their ids, without those that end meanwhile.
 func processes() (map[string]process, error) {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
@@ -84,7 +82,7 @@ func processes() (map[string]process, error) {
 		if err != nil {
 			continue
 		}
-		// The second field, in parentheses, may contain anything; the third is the first after the last parenthesis.
+		// The second field, in parentheses, may contain anything; the third begins after the last parenthesis.
 		fields := strings.Fields(string(stat[strings.LastIndexByte(string(stat), ')')+1:]))
 		command, _ := os.ReadFile(filepath.Join(dir, "cmdline"))
 		network, _ := os.Readlink(filepath.Join(dir, "ns", "net"))
@@ -98,9 +96,9 @@ func processes() (map[string]process, error) {
 	return all, nil
 }
 
-// belongs reports whether a process or one of its ancestors names the directory on its command line.
+// belongs reports whether a process or one of its ancestors has the directory on its command line.
 func belongs(all map[string]process, pid, dir string) bool {
-	for range 100 { // deeper than any tree of processes
+	for range 100 { // deeper than any process tree
 		p, ok := all[pid]
 		if !ok || pid == strconv.Itoa(os.Getpid()) {
 			return false
@@ -113,7 +111,7 @@ func belongs(all map[string]process, pid, dir string) bool {
 	return false
 }
 
-// usersOf lists, without repetitions, as which users those processes of the cluster run whose command line contains the text.
+// usersOf lists the users of the cluster's processes whose command line contains the text, without duplicates.
 func usersOf(c *framework.Cluster, command string) ([]string, error) {
 	all, err := processes()
 	if err != nil {
@@ -129,7 +127,7 @@ func usersOf(c *framework.Cluster, command string) ([]string, error) {
 	return slices.Compact(users), nil
 }
 
-// linkWith names the network interface of the machine that has the address; empty where none has.
+// linkWith returns the network interface that has the address, or "".
 func linkWith(address string) (string, error) {
 	interfaces, err := net.Interfaces()
 	if err != nil {
@@ -138,7 +136,7 @@ func linkWith(address string) (string, error) {
 	for _, i := range interfaces {
 		addresses, err := i.Addrs()
 		if err != nil {
-			continue // it has just gone
+			continue // removed meanwhile
 		}
 		for _, a := range addresses {
 			if strings.HasPrefix(a.String(), address+"/") {
@@ -149,7 +147,7 @@ func linkWith(address string) (string, error) {
 	return "", nil
 }
 
-// gone returns what is left of the trace after a while.
+// gone returns an error with what is left of the cluster after goneWithin.
 func (tr *trace) gone() error {
 	deadline := time.NewTimer(goneWithin)
 	defer deadline.Stop()

@@ -119,8 +119,8 @@ func deletingRemovesEverything(t *testing.T) {
 	did(t, "deleted: its %d objects are gone, the user's Secret is still there", len(before))
 }
 
-// inventory are the labels of all objects of a namespace by kind and name. Events are left out: they outlive what they
-// report.
+// inventory returns the labels of all objects of a namespace by kind and name. It omits Events, which outlive their
+// objects.
 func inventory(t *testing.T, namespace string) map[string]string {
 	t.Helper()
 	lists, err := discovery.NewDiscoveryClientForConfigOrDie(admin).ServerPreferredNamespacedResources()

@@ -22,7 +22,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
-// What all parts use. TestMain sets it before the first test.
+// Shared by all parts; TestMain sets them.
 var (
 	tell    *framework.Progress
 	cluster *framework.Cluster
@@ -34,7 +34,7 @@ func TestMain(m *testing.M) {
 	os.Exit(run(m))
 }
 
-// run starts the cluster, runs the tests and ends the cluster, whatever happens in between.
+// run starts the cluster, runs the tests, and always stops the cluster.
 func run(m *testing.M) (code int) {
 	tell = framework.NewProgress(os.Stdout)
 	log.SetLogger(logr.Discard()) // for the plugin's command, which runs in this process
@@ -54,7 +54,7 @@ func run(m *testing.M) (code int) {
 			return
 		}
 		tell.End("everything holds")
-		_ = os.RemoveAll(cluster.Dir) // nothing but logs
+		_ = os.RemoveAll(cluster.Dir) // only logs are left
 	}()
 	if err := setUp(ctx); err != nil {
 		fmt.Fprintln(os.Stderr, "set up:", err)
@@ -112,12 +112,12 @@ func connect() error {
 	if admin, err = cluster.AdminConfig(); err != nil {
 		return err
 	}
-	admin.WarningHandler = rest.NoWarnings{} // looking at all kinds means looking at deprecated ones
+	admin.WarningHandler = rest.NoWarnings{} // listing all kinds includes deprecated ones
 	kube, err = client.NewWithWatch(admin, client.Options{Scheme: scheme})
 	return err
 }
 
-// tearDown ends the cluster and looks whether anything of it is left.
+// tearDown stops the cluster, and returns an error if anything of it is left.
 func tearDown() error {
 	part := tell.Part("", "tear down")
 	before, err := traces(cluster)
@@ -140,8 +140,8 @@ func tearDown() error {
 	return nil
 }
 
-// rolesAllowAllRequests compares what the operator asked of the API server with what the released manifest lets it do, and returns how many
-// permissions it used.
+// rolesAllowAllRequests checks that the released roles allow every request of the operator, and returns the number of
+// permissions used.
 //
 // Proves: L-19.
 func rolesAllowAllRequests() (used int, err error) {

@@ -16,8 +16,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
-// namespacedOperatorStays follows docs/namespaced.md in a cluster without another operator: the CRD of this mode converts nothing. It comes
-// after everything that needs the operator of dist/install.yaml.
+// namespacedOperatorStays follows docs/namespaced.md in a cluster without another operator. It runs after all parts
+// that need the operator of dist/install.yaml, because the CRD of this mode has no conversion.
 //
 // Proves: L-34, L-19 (with a node: pods of the operator and servers).
 func namespacedOperatorStays(t *testing.T) {
@@ -30,7 +30,7 @@ func namespacedOperatorStays(t *testing.T) {
 	}
 	kubectl("apply", "-k", filepath.Join(overlay, "admin"))
 	kubectl("wait", "--for=condition=Established", "crd/llamastackdistributions.llamastack.io", "--timeout=180s")
-	registered = nil // with the namespace went the settings
+	registered = nil // the settings are deleted with the namespace
 	use(t, &pinned)
 	watched := installNamespacedOperator(t, overlay)
 	if want := []string{"team-a", "team-b"}; !slices.Equal(watched, want) {
@@ -63,7 +63,8 @@ func namespacedOperatorStays(t *testing.T) {
 	for _, found := range canaries.Find(kubectl("logs", "-l", "control-plane=controller-manager", "--tail=-1")) {
 		t.Errorf("the log of the operator contains %s", found)
 	}
-	kubectl("delete", "deployment", framework.OperatorName, "--cascade=foreground", "--timeout=180s") // what it still waits for ends, and is in the audit log
+	// Its pending requests end, so that the audit log has them.
+	kubectl("delete", "deployment", framework.OperatorName, "--cascade=foreground", "--timeout=180s")
 
 	requests, err := cluster.Requests()
 	framework.NoError(t, err)
@@ -78,8 +79,8 @@ func namespacedOperatorStays(t *testing.T) {
 	did(t, "of its %d requests none was denied, and none was about anything outside of its namespaces; the one elsewhere is not touched", inside)
 }
 
-// installNamespacedOperator applies the overlay with the image and the log level of these tests, and the Roles of the namespaces that it
-// watches, which it returns.
+// installNamespacedOperator applies the overlay with the tests' image and log level, and the Roles of the watched
+// namespaces, which it returns.
 func installNamespacedOperator(t *testing.T, overlay string) (watched []string) {
 	t.Helper()
 	released := framework.ReadFile(t, filepath.Join(framework.Root(), "dist", "install.yaml"))
@@ -100,8 +101,7 @@ func installNamespacedOperator(t *testing.T, overlay string) (watched []string) 
 	return watched
 }
 
-// namespacedOperatorIsBoundInside checks that no ClusterRole is bound to the operator, and that the API server lets it do nothing outside of
-// its namespaces.
+// namespacedOperatorIsBoundInside checks that the operator has no ClusterRole and no permission outside its namespaces.
 func namespacedOperatorIsBoundInside(t *testing.T, watched []string) {
 	t.Helper()
 	isOperator := func(s rbacv1.Subject) bool {

@@ -23,11 +23,12 @@ import (
 )
 
 const (
-	// editGoal is how soon an edit takes effect when the API server is back, on a machine that has time. A busy one misses it, so only editBound fails the test.
+	// editGoal is the goal for an edit after the API server is back; a busy machine misses it, so only editBound fails the
+	// test.
 	editGoal, editBound = 5 * time.Second, time.Minute
-	// requestTimeout is how long a request may take. It is far above the goal: who gives an edit up that was stored does not know when that was.
+	// requestTimeout is far above the goal: a client that gives up on a stored edit does not know when it was stored.
 	requestTimeout = 30 * time.Second
-	// recovery is how long anything may take before a test gives up.
+	// recovery bounds every wait.
 	recovery = 5 * time.Minute
 )
 
@@ -53,8 +54,8 @@ func TestNodeFaults(t *testing.T) {
 	}
 }
 
-// Proves: L-30, R71 (the operator as pods of a node: the kubelet restarts none of its containers, servers serve on, and an edit made when the API server
-// is back takes effect within a minute).
+// Proves: L-30, R71 (the operator as pods of a node: the kubelet restarts none of its containers, servers continue to
+// serve, and an edit made when the API server is back takes effect within a minute).
 func operatorOutlives(t *testing.T, what string, away time.Duration, cut func(*testing.T) (fix func(context.Context) error)) {
 	t.Helper()
 	s := sampleStack(t)
@@ -65,7 +66,7 @@ func operatorOutlives(t *testing.T, what string, away time.Duration, cut func(*t
 		if err := fix(ctx); err != nil {
 			return err
 		}
-		return framework.Poll(ctx, recovery, func() error { // what comes next needs it, after a failure too
+		return framework.Poll(ctx, recovery, func() error { // the next fault needs the API server after a failure too
 			ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 			defer cancel()
 			_, err := cluster.KubectlRun(ctx, "get", "--raw", "/readyz")
@@ -89,7 +90,8 @@ func operatorOutlives(t *testing.T, what string, away time.Duration, cut func(*t
 		defer cancel()
 		cr := &v1alpha2.LlamaStackDistribution{}
 		cr.Namespace, cr.Name = s.namespace, s.name
-		value = time.Now().Format(time.StampMilli) // another edit each time: the one that is measured is the one that was answered
+		// Each attempt has a new value, so that the measured edit is the one that succeeded.
+		value = time.Now().Format(time.StampMilli)
 		patch := `{"spec":{"workload":{"podMetadata":{"annotations":{"example.com/edit":"` + value + `"}}}}}`
 		return kube.Patch(ctx, cr, client.RawPatch(types.MergePatchType, []byte(patch)))
 	})
@@ -115,7 +117,7 @@ func operatorOutlives(t *testing.T, what string, away time.Duration, cut func(*t
 		what, away, before, took.Seconds(), editGoal.Seconds())
 }
 
-// operatorContainers are the operator's pods, and how often their containers were started again.
+// operatorContainers returns the operator's pods and the restart counts of their containers.
 func operatorContainers(t *testing.T) string {
 	t.Helper()
 	var pods corev1.PodList
@@ -129,7 +131,7 @@ func operatorContainers(t *testing.T) string {
 	return strings.Join(all, ", ")
 }
 
-// apiServerHangs stops the API server where it is: it keeps its connections, and answers nothing.
+// apiServerHangs stops the API server's process: it keeps its connections, and does not answer.
 func apiServerHangs(t *testing.T) (fix func(context.Context) error) {
 	t.Helper()
 	server := findNodeProcess(t, "kube-apiserver")
@@ -144,7 +146,7 @@ func apiServerIsKilled(t *testing.T) (fix func(context.Context) error) {
 	return func(context.Context) error { return startOnNode(server.name, server.command) }
 }
 
-// networkIsCut drops what the operator's pods and the API server send to each other, in both directions.
+// networkIsCut drops all traffic between the operator's pods and the API server.
 func networkIsCut(t *testing.T) (fix func(context.Context) error) {
 	t.Helper()
 	var pods corev1.PodList

@@ -18,14 +18,13 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
-// nodeProcess is a process of the node, and what started it.
 type nodeProcess struct {
 	name    string
 	pid     int
 	command []string
 }
 
-// findNodeProcess finds the one process of the node whose program has the name.
+// findNodeProcess finds the node's only process whose program has the name.
 func findNodeProcess(t *testing.T, name string) nodeProcess {
 	t.Helper()
 	found, err := searchNodeProcess(name)
@@ -33,13 +32,13 @@ func findNodeProcess(t *testing.T, name string) nodeProcess {
 	return found
 }
 
-// searchNodeProcess is findNodeProcess for what undoes a fault, which must not end before it is done.
+// searchNodeProcess is findNodeProcess for code that undoes a fault, which must not end the test early.
 func searchNodeProcess(name string) (nodeProcess, error) {
 	all, err := processes()
 	if err != nil {
 		return nodeProcess{}, err
 	}
-	network := "" // the node's: each process that the test started has it, too
+	network := "" // the node's network namespace, as processes that a test started have the same name
 	for id, p := range all {
 		if isProgram(p.command, "containerd") && belongs(all, id, cluster.Dir) {
 			network = p.network
@@ -57,7 +56,7 @@ func searchNodeProcess(name string) (nodeProcess, error) {
 
 var errNotOnNode = errors.New("the node does not run this program")
 
-// isProgram reports whether a command line begins with the name of a program, wherever its file is.
+// isProgram reports whether a command line starts a program of the name, in any folder.
 func isProgram(command, name string) bool {
 	words := strings.Fields(command)
 	return len(words) > 0 && filepath.Base(words[0]) == name
@@ -70,7 +69,6 @@ func (p nodeProcess) signal(signal syscall.Signal) error {
 	return nil
 }
 
-// kill ends it at once.
 func (p nodeProcess) kill(ctx context.Context) error {
 	if err := p.signal(syscall.SIGKILL); err != nil {
 		return err
@@ -83,7 +81,8 @@ func (p nodeProcess) kill(ctx context.Context) error {
 	})
 }
 
-// startOnNode starts a program in the namespaces of the node, where the cluster ends it in the end. It prints into the cluster's logs.
+// startOnNode starts a program in the node's namespaces, with output in the cluster's logs. The program ends with the
+// cluster.
 func startOnNode(name string, command []string) error {
 	log, err := os.OpenFile(filepath.Join(cluster.Logs, name+"-again.log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -102,7 +101,6 @@ func startOnNode(name string, command []string) error {
 	return nil
 }
 
-// onNode is a command in the namespaces of the node.
 func onNode(ctx context.Context, command ...string) (*exec.Cmd, error) {
 	containerd, err := searchNodeProcess("containerd")
 	if err != nil {
@@ -114,7 +112,6 @@ func onNode(ctx context.Context, command ...string) (*exec.Cmd, error) {
 	return cmd, nil
 }
 
-// runOnNode runs a command in the namespaces of the node.
 func runOnNode(ctx context.Context, command ...string) error {
 	cmd, err := onNode(ctx, command...)
 	if err != nil {
@@ -126,8 +123,8 @@ func runOnNode(ctx context.Context, command ...string) error {
 	return nil
 }
 
-// undoing returns what undoes a fault of the node: once, when it is called or else when the test ends. The context of the test has ended then, so fix gets
-// one of its own, and reports an error instead of ending the test.
+// undoing returns a function that undoes a fault once, and that also runs when the test ends. It gives fix a context of
+// its own, because the test's context has ended by then, and reports an error without ending the test.
 func undoing(t *testing.T, fix func(context.Context) error) (undo func()) {
 	t.Helper()
 	undo = sync.OnceFunc(func() {

@@ -30,7 +30,7 @@ const (
 	leaderStatus   = "leader_election_master_status"
 )
 
-// operatorPod is the pod of the operator that leads; nil while none does.
+// operatorPod returns the leading pod of the operator, or nil.
 func operatorPod(t *testing.T) *corev1.Pod {
 	t.Helper()
 	var lease coordinationv1.Lease
@@ -46,14 +46,14 @@ func operatorPod(t *testing.T) *corev1.Pod {
 	return nil
 }
 
-// metricsWeb does not verify the certificate of the operator's metrics endpoint, which signs it itself.
+// metricsWeb does not verify the self-signed certificate of the operator's metrics endpoint.
 var metricsWeb = &http.Client{
 	Timeout:   time.Minute,
 	Transport: &http.Transport{DisableKeepAlives: true, TLSClientConfig: &tls.Config{InsecureSkipVerify: true}},
 }
 
-// metricsToken is a token of a ServiceAccount that may read the operator's metrics. The operator asks the API server about a token once
-// in a minute.
+// metricsToken is a token of a ServiceAccount that may read the operator's metrics. The operator reviews a token once a
+// minute.
 var metricsToken string
 
 func newMetricsToken(t *testing.T) string {
@@ -69,7 +69,6 @@ func newMetricsToken(t *testing.T) string {
 	return strings.TrimSpace(kubectl("create", "token", reader))
 }
 
-// kubectlApplied creates what need not be new.
 func kubectlApplied(t *testing.T, args ...string) {
 	t.Helper()
 	out, err := cluster.KubectlRun(t.Context(), append(args, "-n", framework.OperatorNamespace)...)
@@ -78,7 +77,6 @@ func kubectlApplied(t *testing.T, args ...string) {
 	}
 }
 
-// operatorMetricsText asks the metrics endpoint of the replica that leads.
 func operatorMetricsText(t *testing.T) string {
 	t.Helper()
 	if metricsToken == "" {
@@ -96,8 +94,8 @@ func operatorMetricsText(t *testing.T) string {
 	return string(text)
 }
 
-// operatorMetrics are the samples of one metric by their labels as written. Those of looking after the webhooks' certificate,
-// which has nothing to do with resources, are left out.
+// operatorMetrics returns the samples of a metric by their labels, without those of the webhook certificate's
+// controller, which handles no custom resources.
 func operatorMetrics(t *testing.T, name string) map[string]float64 {
 	t.Helper()
 	samples := map[string]float64{}
@@ -123,7 +121,7 @@ func sum(samples map[string]float64) (total float64) {
 	return total
 }
 
-// waitPasses waits until the operator has made so many passes since its start, and has nothing more to do.
+// waitPasses waits until the operator has made the number of reconciles since its start, and is idle.
 func waitPasses(t *testing.T, want float64) {
 	t.Helper()
 	framework.Eventually(t, soon, "the operator has made its passes", func() error {
@@ -175,7 +173,7 @@ func idleOperatorAsksNothing(t *testing.T) {
 	const idle = 10 * time.Second
 	s := sampleStack(t)
 	s.settled(t)
-	metricsToken = newMetricsToken(t) // which the operator asks about now, and not again in the next minute
+	metricsToken = newMetricsToken(t) // the operator reviews the token now, and not again in the next minute
 	waitPasses(t, 1)
 	if diff := cmp.Diff(map[string]float64{`{name="` + framework.OperatorLease + `"}`: 1}, operatorMetrics(t, leaderStatus)); diff != "" {
 		t.Errorf("the lease that the leader holds, in its metrics (-want +got):\n%s", diff)
@@ -197,9 +195,10 @@ func idleOperatorAsksNothing(t *testing.T) {
 	did(t, "in %s the operator made no pass and no request but %g renewals of its lease", idle, renewals-before[http.MethodPut])
 }
 
-// Proves: R86 (an edit takes few reconciles, and few reads of Secrets, until its pod answers and the status says so).
+// Proves: R86 (an edit takes few reconciles, and few reads of Secrets, until its pod is ready and the status reports
+// it).
 func editTakesFewReconciles(t *testing.T) {
-	const most = 8 // five on a machine with time; a slow one sees more of the states in between
+	const most = 8 // five on an idle machine; a slow one reconciles more intermediate states
 	s := sampleStack(t)
 	s.settled(t)
 	waitPasses(t, 1)
@@ -225,7 +224,7 @@ func editTakesFewReconciles(t *testing.T) {
 	did(t, "one edit took %g reconciles and %d reads of Secrets", passes, reads)
 }
 
-// apiRequests counts the operator's requests to the API server by method. Only the renewal of the lease is a PUT.
+// apiRequests counts the operator's requests to the API server by method; PUT only renews the lease.
 func apiRequests(t *testing.T) map[string]float64 {
 	t.Helper()
 	requests := map[string]float64{}

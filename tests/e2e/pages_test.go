@@ -11,14 +11,15 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
-// pageStep is what happens in the world of a reader before they read a section of a page, and what is put back afterwards.
+// pageStep sets up what a section of a page needs, and cleans up afterwards.
 type pageStep struct {
 	before, after func(*testing.T, *reader)
-	// alone says that the operator is stopped in between.
+	// alone means that the step stops the operator.
 	alone bool
 }
 
-// pagesByTask are the pages that are followed, in this order, each from the state in which the one before it leaves the server.
+// pagesByTask are the pages that the test follows, in this order; each page starts with the server as the previous one
+// leaves it.
 var pagesByTask = []struct {
 	page  string
 	steps map[string]pageStep // by the title of the section
@@ -34,10 +35,10 @@ var pagesByTask = []struct {
 	}},
 }
 
-// Anyone who follows the pages by task gets there: each block "sh" succeeds; each command of a block "console" prints what the page shows, in which "…"
-// stands for anything; a block "yaml NAME" is the file NAME.
+// Each block "sh" succeeds; each command of a block "console" prints what the page shows, in which "…" matches
+// anything; a block "yaml NAME" is the file NAME.
 //
-// Proves: NFR-004, FR-075 (what the documentation says can be done).
+// Proves: NFR-004, FR-075.
 func pagesKeepTheirWord(t *testing.T) {
 	r := newReader(t)
 	for _, p := range pagesByTask {
@@ -78,11 +79,11 @@ func (r *reader) read(t *testing.T, page string, blocks []framework.CodeBlock, s
 	}
 }
 
-// reader follows pages in a namespace of their own.
+// reader follows pages in its own namespace.
 type reader struct {
 	stack
 	*framework.Follower
-	// first and second are the keys of the model server, before and after a rotation.
+	// first and second are the keys of the model server before and after a rotation.
 	first, second string
 	ran           int
 }
@@ -115,7 +116,7 @@ func (r *reader) follow(t *testing.T, page string, b framework.CodeBlock) {
 	case kind == "yaml" && file != "":
 		r.Write(file, b.Text)
 	case kind == "sh" && strings.Contains(b.Text, "dist/install.yaml"):
-		// The README has it too, and is followed to the end.
+		// A block that the README also has is run by the test of the README.
 		if readme, err := os.ReadFile(filepath.Join(framework.Root(), "README.md")); err != nil || !strings.Contains(string(readme), b.Text) {
 			t.Errorf("%s, line %d: nothing runs this: %v", page, b.Line, err)
 		}

@@ -22,8 +22,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
-// Proves: FR-012, FR-064, FR-066, US-6.1, R45, R72, R77 (on a node: the pod of the sample is as the sample says, its process has the variables of the ConfigMap, and
-// the server answers).
+// Proves: FR-012, FR-064, FR-066, US-6.1, R45, R72, R77 (on a node: the sample's pod has what the sample specifies, its
+// process has the variables of the ConfigMap, and the server responds).
 func podIsAsTheSampleSays(t *testing.T) {
 	s := sampleStack(t)
 	variables := &corev1.ConfigMap{
@@ -83,7 +83,7 @@ func podIsAsTheSampleSays(t *testing.T) {
 	deviceIsWaitedFor(t, s)
 }
 
-// ownConfigurationRuns runs the real server with a configuration of the user's own, and a variable from a Secret.
+// ownConfigurationRuns runs the real server with a user's configuration, and a variable from a Secret.
 func ownConfigurationRuns(t *testing.T, s stack) {
 	t.Helper()
 	s.in(t).Kubectl("apply", "-f", filepath.Join(framework.Root(), "config", "samples", "override-config.yaml"))
@@ -96,7 +96,6 @@ func ownConfigurationRuns(t *testing.T, s stack) {
 	did(t, "config/samples/override-config.yaml is applied unchanged: a chat completion, and no provider but its own")
 }
 
-// serverHasVariable reports whether a server's process has the variable in its environment.
 func serverHasVariable(t *testing.T, variable string) bool {
 	t.Helper()
 	all, err := processes()

@@ -15,13 +15,13 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
-// commandsOfCI are the commands of the README that .ci/run runs by itself: they start clusters of their own.
+// commandsOfCI are the commands of the README that .ci/run runs, because they start their own clusters.
 var commandsOfCI = []string{"make demo", "make demo-down", "make test"}
 
-// readmeCommandsWork runs the commands of the README, in order, as someone who follows it: from the installation to the
-// removal. It comes after all parts that need the operator, because it leaves none behind.
+// readmeCommandsWork runs the commands of the README in order, from the installation to the removal. It runs after all
+// parts that need the operator, because it removes it.
 //
-// Proves: FR-075, NFR-004 (what the documentation says can be done), L-19 (installing and removing leaves nothing stuck).
+// Proves: FR-075, NFR-004 (the documented commands work), L-19 (installing and removing leaves nothing stuck).
 func readmeCommandsWork(t *testing.T) {
 	ci := framework.ReadFile(t, filepath.Join(framework.Root(), ".ci", "run"))
 	token := newKey()
@@ -73,7 +73,7 @@ func isCommandOfCI(text string) bool {
 	return false
 }
 
-// readerSees checks the output of the commands whose output matters to a reader.
+// readerSees checks the output of the commands whose output the README describes.
 func readerSees(t *testing.T, commands, out string) {
 	t.Helper()
 	for command, want := range map[string]string{
@@ -90,7 +90,8 @@ func readerSees(t *testing.T, commands, out string) {
 	}
 }
 
-// readmeShowsTheSample checks that the resource in the README is the sample, but for the resources of the container.
+// readmeShowsTheSample checks that the resource in the README is the sample, except for the container's resource
+// requirements.
 func readmeShowsTheSample(t *testing.T, text string) {
 	t.Helper()
 	sample := framework.ReadFile(t, samplePath())

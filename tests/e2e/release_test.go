@@ -30,26 +30,27 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
-// release is a release of the server, in an image that was made of its package.
+// release is a release of the server, in an image built from its package.
 type release struct {
 	line string
-	// base is the base configuration that is registered with the image, by its path in the checkout.
+	// base is the path of the base configuration that is registered with the image.
 	base string
-	// archive is the image, ref its name and version the release in it.
+	// archive is the image archive; ref is the image's name, and version the release in it.
 	archive, ref, version string
 }
 
 var (
-	// pinned is the release of the newest release line that has everything of release 0.9, newest that of the newest release line.
+	// pinned is of the newest release line that supports everything of release 0.9, and newest of the newest release line.
 	pinned = release{line: "0.7", base: "tests/server/testdata/light-base.yaml"}
 	newest = release{line: catalog.Newest(), base: "hack/serverimage/light-ogx.yaml"}
 
-	// registered is the release that the name starter stands for in the cluster. It changes while one part runs; two may find it first.
+	// registered is the release that the name starter has in the cluster, guarded by registering because two parts may
+	// change it at once.
 	registered  *release
 	registering sync.Mutex
 )
 
-// find finds the image in the archive that the environment variable names.
+// find reads the image from the archive that the environment variable names.
 func (r *release) find(variable string) error {
 	r.archive = os.Getenv(variable)
 	if r.archive == "" {
@@ -70,7 +71,7 @@ func (r *release) find(variable string) error {
 	return nil
 }
 
-// register makes the name starter stand for the release, in the operator's ConfigMap; light always stands for the pinned one.
+// register registers the release under the name starter in the operator's ConfigMap, and the pinned one under light.
 func register(ctx context.Context, r *release) error {
 	registering.Lock()
 	defer registering.Unlock()
@@ -104,13 +105,12 @@ func register(ctx context.Context, r *release) error {
 	return err
 }
 
-// use makes the samples run with the release.
 func use(t *testing.T, r *release) {
 	t.Helper()
 	framework.NoError(t, register(t.Context(), r))
 }
 
-// waitTaken waits until the operator has taken the release that is registered for the stack.
+// waitTaken waits until the operator has picked up the release that is registered for the stack.
 func (s stack) waitTaken(t *testing.T) {
 	t.Helper()
 	framework.Eventually(t, soon, s.name+" is resolved to "+registered.ref, func() error {
@@ -121,7 +121,7 @@ func (s stack) waitTaken(t *testing.T) {
 	})
 }
 
-// inPlace is what a change of the server's release must leave as it is.
+// inPlace has what a change of the server's release must not change.
 type inPlace struct {
 	deployment, service types.UID
 	clusterIP           string
@@ -156,8 +156,8 @@ func (s stack) inPlace(t *testing.T) inPlace {
 	return kept
 }
 
-// waitServer waits until the resource is Ready and the status reports this version of the server: the first answer after a rollout can be
-// that of the pod which is on its way out.
+// waitServer waits until the resource is Ready and the status reports this version of the server. The first version
+// reported after a rollout can be that of the terminating pod.
 func (s stack) waitServer(t *testing.T, version string) *v1alpha2.LlamaStackDistribution {
 	t.Helper()
 	s.waitReady(t)
@@ -172,8 +172,7 @@ func (s stack) waitServer(t *testing.T, version string) *v1alpha2.LlamaStackDist
 	return cr
 }
 
-// The platform team registers a newer release under the name that a resource uses, and then the former one again: the resource is not
-// touched.
+// The platform team registers a newer release under the name that a resource uses, and then the former one again.
 //
 // Proves: R14, R16, R21, R26, R47, US-3.1.
 func newerReleaseTakesOver(t *testing.T) {
@@ -197,7 +196,7 @@ func newerReleaseTakesOver(t *testing.T) {
 	}
 }
 
-// The user of a resource names the image of the newest release in place of the pinned one: the same server goes on with the same data.
+// The resource's user changes its image from the pinned to the newest release; the server keeps its data.
 //
 // Proves: R14, R21, R27, R47, US-3.1.
 func imageOfTheResourceChanges(t *testing.T) {
@@ -226,15 +225,15 @@ func imageOfTheResourceChanges(t *testing.T) {
 	s.waitCompletions(t, 1)
 	s.chats(t, sampleServer, sampleServer, sampleModel)
 	o := asked.end()
-	if o.lost == 0 { // Recreate: nobody serves from the end of the former pod until the new one is ready
+	if o.lost == 0 { // Recreate: requests fail from the end of the former pod until the new one is ready
 		t.Errorf("the time without a server was not measured: %s", o)
 	}
 	did(t, "it names that of %s now: one rollout in place, the same PVC, the completion from before is there, and a new one goes through; %s", newest.version, o)
 	s.in(t).Kubectl("delete", "llsd", s.name)
 }
 
-// waitCompletions waits until the server reports so many stored completions. Call it before the first chat: the server creates its tables on
-// first use, and never if two uses come at once.
+// waitCompletions waits until the server reports the number of stored completions. Call it before the first chat: the
+// server creates its tables on first use, and two concurrent first uses break them for good.
 func (s stack) waitCompletions(t *testing.T, want int) {
 	t.Helper()
 	framework.Eventually(t, soon, fmt.Sprintf("the server of %s tells of %d completions", s.name, want), func() error {
@@ -250,7 +249,6 @@ func (s stack) waitCompletions(t *testing.T, want int) {
 	})
 }
 
-// The UID of the stack's PVC.
 func (s stack) claim(t *testing.T) types.UID {
 	t.Helper()
 	var claim corev1.PersistentVolumeClaim

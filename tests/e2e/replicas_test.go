@@ -27,9 +27,10 @@ import (
 
 const replicas = 3
 
-// Proves: R67, R73, R79, R84, FR-060, FR-066 (from one replica to two, the pod that runs is not touched; with files in each pod, the warning says what the
-// other does not find; three replicas on one PostgreSQL, which has the vectors, too: what is made through one pod is read through the others; a pod that
-// is evicted, as "kubectl drain" does, loses no request, and the PodDisruptionBudget lets no second one go before the first is replaced).
+// Proves: R67, R73, R79, R84, FR-060, FR-066 (scaling from one replica to two leaves the running pod alone, and with
+// files in each pod, a warning says which data the replicas do not share; three replicas on one PostgreSQL with the
+// vectors read what any of them writes; a pod evicted as by "kubectl drain" loses no request, and the
+// PodDisruptionBudget allows no second eviction before it is replaced).
 func replicasShareOneState(t *testing.T) {
 	s := stack{"e2e-replicas", sampleName}
 	s.prepare(t, sampleModel+","+embeddingModel)
@@ -73,7 +74,7 @@ func replicasShareOneState(t *testing.T) {
 	s.in(t).Kubectl("delete", "llsd", s.name)
 }
 
-// scalesUp goes from one replica to two, which keep their state in files of their own.
+// scalesUp goes from one replica to two, which keep their state in separate files.
 func scalesUp(t *testing.T, s stack, resource *unstructured.Unstructured) {
 	t.Helper()
 	s.edit(t, resource, int64(1), "workload", "replicas")
@@ -108,7 +109,7 @@ func scalesUp(t *testing.T, s stack, resource *unstructured.Unstructured) {
 	did(t, "a completion through one of them is not found by the other, as the warning says")
 }
 
-// waitReplicas waits until the resource is Ready with so many replicas, without the pods of the names.
+// waitReplicas waits until the resource is Ready with the number of replicas, and none of the named pods.
 func (s stack) waitReplicas(t *testing.T, replicas int32, without ...string) {
 	t.Helper()
 	framework.Eventually(t, 2*serverStart, fmt.Sprintf("%s has %d replicas", s.name, replicas), func() error {
@@ -124,13 +125,13 @@ func (s stack) waitReplicas(t *testing.T, replicas int32, without ...string) {
 	})
 }
 
-// evict asks for a pod to go, as "kubectl drain" does.
 func evict(t *testing.T, pod *corev1.Pod) error {
 	t.Helper()
 	return kube.SubResource("eviction").Create(t.Context(), pod, &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, Name: pod.Name}})
 }
 
-// kept is a thing that a server keeps: the path of its kind, what is below it, the field with its id, what is in it, and the request that makes it.
+// kept is an object that a server stores: the path of its kind, the subpath of its contents, the field with its id, its
+// expected contents, and the request that creates it.
 type kept struct {
 	path, below, id, want string
 	body                  map[string]any
@@ -140,7 +141,8 @@ var completion = kept{"/chat/completions", "", "id", question, map[string]any{
 	"model": sampleServer + "/" + sampleModel, "messages": []any{map[string]any{"role": "user", "content": question}},
 }}
 
-// makeThrough makes a thing through a pod, and returns its id. A server that has just started may fail to store its first completion.
+// makeThrough creates an object through a pod, and returns its id. A server that has just started may fail to store its
+// first completion.
 func makeThrough(t *testing.T, pod *corev1.Pod, k *kept) (id any, err error) {
 	t.Helper()
 	status, answer, err := tryCall(t, http.MethodPost, podURL(pod)+k.path, k.body)
@@ -151,7 +153,7 @@ func makeThrough(t *testing.T, pod *corev1.Pod, k *kept) (id any, err error) {
 	return made[k.id], nil
 }
 
-// readThrough reads it through a pod; the error is what the pod answers where it does not have it.
+// readThrough reads the object through a pod, and returns the pod's response as an error if the pod does not have it.
 func readThrough(t *testing.T, pod *corev1.Pod, k *kept, id any) error {
 	t.Helper()
 	status, answer, err := tryCall(t, http.MethodGet, fmt.Sprintf("%s%s/%v%s", podURL(pod), k.path, id, k.below), nil)
@@ -165,7 +167,7 @@ func podURL(pod *corev1.Pod) string {
 	return fmt.Sprintf("http://%s/v1", net.JoinHostPort(pod.Status.PodIP, "8321"))
 }
 
-// sharesState makes things through one pod and finds them through all the others.
+// sharesState creates objects through one pod and reads them through all others.
 func sharesState(t *testing.T, pods []corev1.Pod, writer int) {
 	t.Helper()
 	for _, k := range []kept{
@@ -190,7 +192,7 @@ func sharesState(t *testing.T, pods []corev1.Pod, writer int) {
 	}
 }
 
-// withVectors adds a vector store that is in the database, and the model that makes its vectors.
+// withVectors adds a vector store in the database, and the model that computes its vectors.
 func withVectors(t *testing.T, resource *unstructured.Unstructured, database *framework.Postgres) {
 	t.Helper()
 	models, _, _ := unstructured.NestedSlice(resource.Object, "spec", "resources", "models")
@@ -217,7 +219,8 @@ const (
 	embeddingModel = "embedding"
 )
 
-// storeOfClientIsUnknownElsewhere makes a vector store through one pod: the others have read their list when they started, as docs/workload.md says.
+// storeOfClientIsUnknownElsewhere creates a vector store through one pod, which the other pods do not know, because
+// they read their list at startup (docs/workload.md).
 func storeOfClientIsUnknownElsewhere(t *testing.T, pods []corev1.Pod) {
 	t.Helper()
 	store := kept{"/vector_stores", "", "id", "of a client", map[string]any{"name": "of a client", "embedding_model": sampleServer + "/" + embeddingModel}}
@@ -231,7 +234,7 @@ func storeOfClientIsUnknownElsewhere(t *testing.T, pods []corev1.Pod) {
 	}
 }
 
-// sharesEntries writes an entry of a vector store through one pod and finds it through all pods.
+// sharesEntries writes an entry of a vector store through one pod and reads it through all pods.
 func sharesEntries(t *testing.T, pods []corev1.Pod, writer int) {
 	t.Helper()
 	text := "written through " + pods[writer].Name

@@ -17,17 +17,18 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
-// rollOuts is how many edits of a running server are to lose no request.
+// rollOuts is the number of edits of a running server that must lose no request.
 const rollOuts = 10
 
-// One edit follows another as soon as the new pod serves: the old one is still ending then, so the end of each but the last falls into the next edit.
+// Each edit follows as soon as the previous one's new pod serves, while the old pod is still terminating.
 //
-// Proves: FR-060, L-22, R82 (one request per 100 ms over ten edits of a server with one replica: none is lost; of two model servers, the one
-// that does not answer is named).
+// Proves: FR-060, L-22, R82 (one request per 100 ms over ten edits of a server with one replica: none is lost; of two
+// model servers, the unreachable one is named).
 func editsLoseNoRequest(t *testing.T) {
 	s := sampleStack(t)
 	resource := load(t, "config", "samples", "v1alpha2-simple.yaml")
-	unstructured.RemoveNestedField(resource.Object, "spec", "resources") // that a registered model is listed says nothing
+	// A registered model is listed even if its backend is unreachable.
+	unstructured.RemoveNestedField(resource.Object, "spec", "resources")
 	asked := startTraffic(t, s.url(t))
 	var rolledOut []string
 	rollOut := func(value any, fields ...string) {
@@ -78,8 +79,8 @@ func editsLoseNoRequest(t *testing.T) {
 	did(t, "an edit whose pod fits on no node is reported, and taken back; meanwhile, %s", o)
 }
 
-// waitBackends waits until BackendsReachable has the status, and a message that ends so. The first answer after a rollout can be that of the pod
-// which is on its way out.
+// waitBackends waits until BackendsReachable has the status, and a message with the ending. The first probe after a
+// rollout can reach the terminating pod.
 func (s stack) waitBackends(t *testing.T, status metav1.ConditionStatus, end string) {
 	t.Helper()
 	framework.Eventually(t, soon, "BackendsReachable tells what the server lists", func() error {
@@ -92,8 +93,8 @@ func (s stack) waitBackends(t *testing.T, status metav1.ConditionStatus, end str
 	})
 }
 
-// waitRolledOut waits until the spec as it stands is applied and all pods of the new revision are available; those of earlier ones may still be
-// ending.
+// waitRolledOut waits until the current spec is applied and all pods of the new revision are available; earlier pods
+// may still be terminating.
 func (s stack) waitRolledOut(t *testing.T) {
 	t.Helper()
 	framework.Eventually(t, serverStart, s.name+" is rolled out", func() error {

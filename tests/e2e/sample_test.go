@@ -121,7 +121,8 @@ func checkStatusFields(t *testing.T, s stack, cr *v1alpha2.LlamaStackDistributio
 	}
 }
 
-// checkStatusProviders compares the list in status with what the server lists, and looks at the operator's own entry and the sample's model.
+// checkStatusProviders compares the providers in the status with those that the server lists, and checks the sample's
+// provider and model.
 func checkStatusProviders(t *testing.T, s stack, cr *v1alpha2.LlamaStackDistribution) {
 	t.Helper()
 	model := v1alpha2.ModelInfo{Name: sampleServer + "/" + sampleModel, ProviderID: sampleServer}

@@ -33,7 +33,6 @@ func rotatedKeyRollsOutOnce(t *testing.T) {
 	did(t, "the Secret has the new key: one rollout, and the new key arrives")
 }
 
-// secretToken reads back what putSecret wrote.
 func (s stack) secretToken(t *testing.T, name string) string {
 	t.Helper()
 	var secret corev1.Secret
@@ -60,8 +59,8 @@ func secretsAreNowhereElse(t *testing.T) {
 		canaries.Len(), len(places), size>>10)
 }
 
-// everythingButSecrets reads all objects of the cluster, Secrets left out, the logs of all pods, and the operator's
-// metrics, each by a name for it.
+// everythingButSecrets returns all objects of the cluster except Secrets, the logs of all pods and the operator's
+// metrics, by name.
 func everythingButSecrets(t *testing.T) map[string]string {
 	t.Helper()
 	kubectl := in(t, framework.OperatorNamespace).Kubectl

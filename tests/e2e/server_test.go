@@ -18,13 +18,12 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
-// web asks Services and pods: their addresses are routed on this machine.
+// web calls Services and pods, whose addresses are routed on this machine.
 var web = &http.Client{
 	Timeout:   time.Minute,
 	Transport: &http.Transport{Proxy: nil, DisableKeepAlives: true},
 }
 
-// call makes one request and returns the status and the body.
 func call(t *testing.T, method, url string, body any) (int, []byte) {
 	t.Helper()
 	status, answer, err := tryCall(t, method, url, body)
@@ -32,7 +31,7 @@ func call(t *testing.T, method, url string, body any) (int, []byte) {
 	return status, answer
 }
 
-// tryCall is call where it can be that nobody answers.
+// tryCall is call for servers that may be unreachable.
 func tryCall(t *testing.T, method, url string, body any) (int, []byte, error) {
 	t.Helper()
 	return tryCallBy(t, web, method, url, body)
@@ -47,7 +46,6 @@ func tryCallBy(t *testing.T, by *http.Client, method, url string, body any) (int
 	return framework.Send(t.Context(), by, method, url, content)
 }
 
-// getJSON decodes the answer to a GET.
 func getJSON(t *testing.T, url string, into any) {
 	t.Helper()
 	status, answer := call(t, http.MethodGet, url, nil)
@@ -59,7 +57,6 @@ func getJSON(t *testing.T, url string, into any) {
 	}
 }
 
-// serviceURL is the base URL of a Service.
 func serviceURL(t *testing.T, namespace, name string) string {
 	t.Helper()
 	var service corev1.Service
@@ -72,7 +69,6 @@ func (s stack) url(t *testing.T) string {
 	return serviceURL(t, s.namespace, s.name+"-service")
 }
 
-// listedProvider is a provider as the real server lists it.
 type listedProvider struct {
 	API    string         `json:"api"`
 	ID     string         `json:"provider_id"`
@@ -80,7 +76,6 @@ type listedProvider struct {
 	Config map[string]any `json:"config"`
 }
 
-// providers asks the real server which providers it has.
 func (s stack) providers(t *testing.T) []listedProvider {
 	t.Helper()
 	var list struct{ Data []listedProvider }
@@ -88,7 +83,6 @@ func (s stack) providers(t *testing.T) []listedProvider {
 	return list.Data
 }
 
-// provider asks the real server for one provider.
 func (s stack) provider(t *testing.T, api, id string) listedProvider {
 	t.Helper()
 	all := s.providers(t)
@@ -101,7 +95,6 @@ func (s stack) provider(t *testing.T, api, id string) listedProvider {
 	return listedProvider{}
 }
 
-// models asks the real server for the ids of its models.
 func (s stack) models(t *testing.T) []string {
 	t.Helper()
 	var list struct {
@@ -117,7 +110,7 @@ func (s stack) models(t *testing.T) []string {
 	return ids
 }
 
-// chat asks a model through the real server, and returns the status and what the model says.
+// chat sends a message to a model through the real server, and returns the status and the reply.
 func (s stack) chat(t *testing.T, model, message string) (status int, content string) {
 	t.Helper()
 	status, answer := call(t, http.MethodPost, s.url(t)+"/v1/chat/completions", map[string]any{
@@ -132,10 +125,10 @@ func (s stack) chat(t *testing.T, model, message string) (status int, content st
 	return status, completion.Choices[0].Message.Content
 }
 
-// question is what chats asks.
 const question = "which way to the library?"
 
-// waitReachable waits until the node leads connections to the Service to a pod: it learns of one that is ready again a moment after that.
+// waitReachable waits until the node routes connections to the Service to a pod, which happens a moment after the pod
+// is ready.
 func (s stack) waitReachable(t *testing.T) {
 	t.Helper()
 	at := strings.TrimPrefix(s.url(t), "http://")
@@ -148,8 +141,8 @@ func (s stack) waitReachable(t *testing.T) {
 	})
 }
 
-// chats asks a model of a provider through the server, and fails the test unless the answer comes from the backend,
-// which saw the right key.
+// chats sends a message to a provider's model through the server, and checks that the backend replied and got the right
+// key.
 func (s stack) chats(t *testing.T, provider, backend, model string) {
 	t.Helper()
 	url := serviceURL(t, s.namespace, backend) + "/double/requests"

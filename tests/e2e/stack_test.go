@@ -27,18 +27,17 @@ import (
 )
 
 const (
-	// serverStart is how long a real server may take to become Ready on a busy machine.
+	// serverStart bounds how long a real server takes to become Ready on a busy machine.
 	serverStart = 3 * time.Minute
-	// soon is how long what needs no server may take.
+	// soon bounds waits that involve no server.
 	soon = time.Minute
 )
 
-// stack is one LlamaStackDistribution, in a namespace where nobody else has one.
+// stack is a LlamaStackDistribution, the only one in its namespace.
 type stack struct{ namespace, name string }
 
 func (s stack) key() client.ObjectKey { return client.ObjectKey{Namespace: s.namespace, Name: s.name} }
 
-// in returns the namespace of the stack, for a test.
 func (s stack) in(t *testing.T) *framework.Namespace { return in(t, s.namespace) }
 
 func in(t *testing.T, namespace string) *framework.Namespace {
@@ -59,7 +58,6 @@ func edited(t *testing.T, resource *unstructured.Unstructured, value any, fields
 	return asJSON(t, changed.Object)
 }
 
-// pod is the one pod of the stack.
 func (s stack) pod(t *testing.T) *corev1.Pod {
 	t.Helper()
 	pods := s.in(t).Pods(s.name)
@@ -69,7 +67,6 @@ func (s stack) pod(t *testing.T) *corev1.Pod {
 	return &pods[0]
 }
 
-// configMaps are the names of the generated ConfigMaps, sorted.
 func (s stack) configMaps(t *testing.T) []string {
 	t.Helper()
 	var list corev1.ConfigMapList
@@ -82,8 +79,8 @@ func (s stack) configMaps(t *testing.T) []string {
 	return names
 }
 
-// waitReady waits until the spec as it stands is applied, the server has reported its version, and the pods of earlier
-// revisions are gone. The checks are made at each look.
+// waitReady waits until the current spec is applied, the server has reported its version, and the pods of earlier
+// revisions are gone. It runs the checks at each poll.
 func (s stack) waitReady(t *testing.T, checks ...func()) *v1alpha2.LlamaStackDistribution {
 	t.Helper()
 	var cr *v1alpha2.LlamaStackDistribution
@@ -113,8 +110,8 @@ func conditions(cr *v1alpha2.LlamaStackDistribution) string {
 	return strings.Join(texts, "; ")
 }
 
-// versions are the resourceVersions of the resource and of everything that the operator made for it: two equal results
-// mean that nobody wrote anything in between.
+// versions returns the resourceVersions of the resource and of all objects that the operator made for it, so equal
+// results mean that there was no write in between.
 func (s stack) versions(t *testing.T) map[string]string {
 	t.Helper()
 	versions := s.in(t).ResourceVersions(s.name, &appsv1.Deployment{}, &appsv1.ReplicaSet{}, &corev1.Pod{}, &corev1.ConfigMap{}, &corev1.Service{},
@@ -123,7 +120,7 @@ func (s stack) versions(t *testing.T) map[string]string {
 	return versions
 }
 
-// settled waits until nothing has been written for a while, and returns the versions.
+// settled waits until there has been no write for a while, and returns the versions.
 func (s stack) settled(t *testing.T) map[string]string {
 	t.Helper()
 	const quiet = time.Second
@@ -142,13 +139,13 @@ func (s stack) settled(t *testing.T) map[string]string {
 	return versions
 }
 
-// namespace creates a namespace that enforces the restricted Pod Security Standard, where it does not exist.
+// namespace creates a namespace that enforces the restricted Pod Security Standard, if it does not exist.
 func namespace(t *testing.T, name string) {
 	t.Helper()
 	framework.NoError(t, client.IgnoreAlreadyExists(kube.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{
 		Name: name, Labels: map[string]string{"pod-security.kubernetes.io/enforce": "restricted"},
 	}})))
-	// What Kubernetes itself puts into every namespace comes a while after it.
+	// Kubernetes creates the default objects of a namespace asynchronously.
 	framework.Eventually(t, soon, "namespace "+name+" has what every namespace has", func() error {
 		key := client.ObjectKey{Namespace: name, Name: "default"}
 		if err := kube.Get(t.Context(), key, &corev1.ServiceAccount{}); err != nil {

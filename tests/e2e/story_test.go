@@ -11,14 +11,13 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
-// part is a part of the story.
 type part struct {
 	name string
 	run  func(*testing.T)
 }
 
-// chapter is a time in which the samples run with one release of the server. All that concerns the sample's resource is in one sequence of parts. Those of
-// another one, which runs beside it, have namespaces of their own. Whatever looks at the operator's doings as a whole, or replaces it, has nothing beside it.
+// chapter is a sequence of parts with one release of the server. The parts about the sample's resource run in sequence;
+// those beside them use other namespaces, and parts that replace or measure the operator run alone.
 type chapter struct {
 	release       *release
 	parts, beside []part
@@ -98,7 +97,7 @@ var story = []chapter{
 	},
 }
 
-// TestStory runs the chapters in this order. Each part brings about what it needs, so that a failing part does not hide what the others have to say.
+// TestStory runs the chapters in order; each part sets up what it needs, so it runs even if an earlier one failed.
 func TestStory(t *testing.T) {
 	for _, c := range story {
 		var both sync.WaitGroup
@@ -112,7 +111,7 @@ func TestStory(t *testing.T) {
 	}
 }
 
-// explaining keeps two failures from being explained at a time.
+// explaining serializes the explanations of failures.
 var explaining sync.Mutex
 
 func (c *chapter) tell(t *testing.T, mark string, parts []part) {
@@ -121,7 +120,7 @@ func (c *chapter) tell(t *testing.T, mark string, parts []part) {
 			operates.RLock()
 			defer operates.RUnlock()
 			begin(t, mark, p.name)
-			defer func() { // before a later part changes what there is to see
+			defer func() { // before a later part changes the state
 				if t.Failed() {
 					explaining.Lock()
 					defer explaining.Unlock()
@@ -134,10 +133,10 @@ func (c *chapter) tell(t *testing.T, mark string, parts []part) {
 	}
 }
 
-// operates is held by each part, because it relies on the operator; exclusively while one of them stops it.
+// operates is read-locked by each part that relies on the operator, and locked by a part that stops it.
 var operates sync.RWMutex
 
-// alone does what stops the operator for a while, when no part beside relies on it.
+// alone runs do, which stops the operator, while no other part relies on the operator.
 func alone(do func()) {
 	operates.RUnlock()
 	operates.Lock()
@@ -148,16 +147,15 @@ func alone(do func()) {
 	do()
 }
 
-// begun are the parts by the names of their tests.
+// begun has the parts by the names of their tests.
 var begun sync.Map
 
-// begin begins the part that the test is.
 func begin(t *testing.T, mark, title string) {
 	t.Helper()
 	begun.Store(t.Name(), tell.Part(mark, title))
 }
 
-// did reports what came true. A part of which something did not ends here.
+// did reports a passed step; the part ends here if the test has failed.
 func did(t *testing.T, format string, args ...any) {
 	t.Helper()
 	if t.Failed() {

@@ -19,13 +19,12 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
-// tlsSecret is the Secret that config/samples/v1alpha2-tls.yaml names, and tlsBundle its ConfigMap.
+// tlsSecret and tlsBundle are the Secret and the ConfigMap in config/samples/v1alpha2-tls.yaml.
 const (
 	tlsSecret = "my-stack-tls"
 	tlsBundle = "company-ca"
 )
 
-// chatsAt asks the model of the sample by a client at a URL.
 func (s stack) chatsAt(t *testing.T, by *http.Client, url string) {
 	t.Helper()
 	status, answer, err := tryCallBy(t, by, http.MethodPost, url+"/v1/chat/completions", map[string]any{
@@ -36,8 +35,8 @@ func (s stack) chatsAt(t *testing.T, by *http.Client, url string) {
 	}
 }
 
-// Proves: FR-061, FR-062, FR-063, US-5.3, R39, R40, R66, L-23 (the sample with TLS on a node with restricted pods: a completion over HTTPS; another certificate
-// rolls out once, and no request of that time is lost).
+// Proves: FR-061, FR-062, FR-063, US-5.3, R39, R40, R66, L-23 (the sample with TLS on a node with restricted pods: a
+// completion over HTTPS; a new certificate causes one rollout, which loses no request).
 func serverEncrypts(t *testing.T) {
 	s := sampleStack(t)
 	ca := framework.NewCA(t)

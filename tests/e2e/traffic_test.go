@@ -17,10 +17,10 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
-// trafficEvery is the time between two requests.
 const trafficEvery = 100 * time.Millisecond
 
-// traffic asks a Service for the server's health all the time, each request over a connection of its own, as many clients would.
+// traffic continuously requests a Service's health endpoint, with a new connection for each request, as many clients
+// would.
 type traffic struct {
 	stop context.CancelFunc
 	done sync.WaitGroup
@@ -28,20 +28,19 @@ type traffic struct {
 	asks []ask
 }
 
-// ask is one request.
 type ask struct {
 	at   time.Time
 	took time.Duration
 	err  error
 }
 
-// startTraffic begins to ask; it ends with the test or with end.
+// startTraffic starts sending requests, until the test ends or end is called.
 func startTraffic(t *testing.T, service string) *traffic {
 	t.Helper()
 	return startTrafficBy(t, web, service)
 }
 
-// startTrafficBy does so with a client.
+// startTrafficBy is startTraffic with a client.
 func startTrafficBy(t *testing.T, by *http.Client, service string) *traffic {
 	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
@@ -75,27 +74,26 @@ func health(ctx context.Context, by *http.Client, service string) error {
 	return err
 }
 
-// cutOff reports whether a pod closed the connection without an answer after more than its grace period. On a busy machine a server may leave a
-// connection in its queue for so long, and no rollout can prevent that.
+// cutOff reports whether a pod closed the connection without a response after more than its grace period. A server on a
+// busy machine may leave a connection in its queue that long, and a rollout cannot prevent that.
 func (a ask) cutOff() bool {
 	closed := errors.Is(a.err, syscall.ECONNRESET) || errors.Is(a.err, io.EOF)
 	return closed && a.took > 5*time.Second
 }
 
-// maxCut is how many requests may be cut off while servers roll out on a machine that is too busy.
+// maxCut is how many requests may be cut off during rollouts on a busy machine.
 const maxCut = 3
 
-// outcome is what became of the requests.
+// outcome has the results of the requests.
 type outcome struct {
-	// sent is how many there were, lost how many of them nobody took, and cut how many a server without CPU had taken and did not answer. More
-	// than maxCut of these are lost: that is not an accident.
+	// sent counts all requests, lost those that failed, and cut those that cutOff reports; more than maxCut of these count
+	// as lost.
 	sent, lost, cut int
-	// gap is the longest time without an answer to a request, from the first that was lost to the next that was answered.
+	// gap is the longest time from the first lost request to the next response.
 	gap time.Duration
-	// slowest is how long the slowest answer took: a server that has no CPU is late, which loses nothing.
+	// slowest is the time of the slowest response; a slow response is not lost.
 	slowest time.Duration
-	// first is the error of the first request that was lost.
-	first error
+	first   error
 }
 
 func (o outcome) String() string {
@@ -106,7 +104,6 @@ func (o outcome) String() string {
 	return text
 }
 
-// end stops asking and reports what became of the requests.
 func (f *traffic) end() outcome {
 	f.stop()
 	f.done.Wait()

@@ -26,7 +26,7 @@ import (
 
 const (
 	crd = "crd/llamastackdistributions.llamastack.io"
-	// storeV1alpha1 makes the CRD store v1alpha1 and ask nobody to convert, as that of release 0.9 does.
+	// storeV1alpha1 makes the CRD store v1alpha1 without conversion, as that of release 0.9 does.
 	storeV1alpha1 = `[
 		{"op": "test", "path": "/spec/versions/0/name", "value": "v1alpha1"},
 		{"op": "replace", "path": "/spec/versions/0/storage", "value": true},
@@ -36,20 +36,18 @@ const (
 	]`
 )
 
-// A cluster of release 0.9, as far as one can be made here: no operator, a definition that stores v1alpha1, two custom
-// resources that are stored so, and beside them the objects that release 0.9 makes, with real servers: the data of one
-// is on a PVC, the other has a configuration of its own and no PVC. Both are asked all the time. Then someone applies
-// dist/install.yaml.
+// A simulated cluster of release 0.9: no operator, a CRD that stores v1alpha1, and two custom resources with the
+// objects that release 0.9 makes and real servers. One server has its data on a PVC, the other has its own
+// configuration and no PVC; both get requests while dist/install.yaml is applied.
 //
-// Proves: R21, R22, R27, R48, R89, L-25, L-28, L-06, US-7.1, FR-080 (an upgrade from release 0.9: the same objects and
-// pods, and no request is lost; the first edit is one rollout, and the server comes back with its data; what is stored
-// is migrated).
+// Proves: R21, R22, R27, R48, R89, L-25, L-28, L-06, US-7.1, FR-080 (an upgrade from release 0.9 keeps objects and pods
+// and loses no request; the first edit is one rollout, and the server keeps its data; stored objects are migrated).
 func release09IsTakenOver(t *testing.T) {
 	s, plain := stack{"e2e-upgrade", "old"}, stack{"e2e-upgrade-plain", "plain"}
 	namespace(t, plain.namespace)
 	s.prepare(t, sampleModel)
 	t.Cleanup(func() {
-		if t.Failed() { // the parts after this one need the operator
+		if t.Failed() { // the next parts need the operator
 			if err := installOperator(context.Background()); err != nil {
 				t.Log(err)
 			}
@@ -59,7 +57,7 @@ func release09IsTakenOver(t *testing.T) {
 	s.in(t).Kubectl("patch", crd, "--type=json", "-p", storeV1alpha1)
 	resource := load(t, "tests", "e2e", "testdata", "release-0.9-resource.yaml")
 	framework.Eventually(t, soon, "the API server stores v1alpha1", func() error {
-		// Until it does, it asks the operator to convert, and gets no answer.
+		// Until then, the API server calls the missing operator for conversion.
 		_, err := cluster.KubectlInput(t.Context(), asJSON(t, resource.Object), "-n", s.namespace, "apply", "-f", "-")
 		return err
 	})
@@ -83,7 +81,7 @@ func release09IsTakenOver(t *testing.T) {
 	asked, plainAsked := startTraffic(t, serviceURL(t, s.namespace, s.name+"-service")), startTraffic(t, serviceURL(t, plain.namespace, plain.name+"-service"))
 	framework.NoError(t, installOperator(t.Context()))
 	framework.Eventually(t, soon, "what is stored as v1alpha1 is read as v1alpha2", func() error {
-		// The Service of the webhooks leads to the operator's pod a moment after that is ready.
+		// The webhooks' Service reaches the operator's pod a moment after the pod is ready.
 		return kube.Get(t.Context(), s.key(), &v1alpha2.LlamaStackDistribution{})
 	})
 	s.waitServer(t, pinned.version)
@@ -99,7 +97,7 @@ func release09IsTakenOver(t *testing.T) {
 	did(t, "dist/install.yaml is applied: Ready with the same pods, and no request of that time is lost")
 
 	asked, plainAsked = startTraffic(t, serviceURL(t, s.namespace, s.name+"-service")), startTraffic(t, serviceURL(t, plain.namespace, plain.name+"-service"))
-	const budget = "podDisruptionBudget" // which does not show in the pods
+	const budget = "podDisruptionBudget" // a field that does not change the pods
 	s.edit(t, resource, map[string]any{"maxUnavailable": int64(1)}, "server", budget)
 	plain.edit(t, plainResource, map[string]any{"maxUnavailable": int64(1)}, "server", budget)
 	s.waitRevisionAfter(t, revision)
@@ -158,8 +156,8 @@ func release09IsTakenOver(t *testing.T) {
 	plain.in(t).Kubectl("delete", "llsd", plain.name)
 }
 
-// thereAndBack prepares the downgrade to release 0.9 and installs this operator again: no server restarts, and none
-// loses a request.
+// thereAndBack prepares the downgrade to release 0.9 and installs this operator again: no server restarts or loses a
+// request.
 func (s stack) thereAndBack(t *testing.T, plain stack) {
 	t.Helper()
 	stacks := []stack{s, plain}
@@ -200,8 +198,8 @@ func (s stack) thereAndBack(t *testing.T, plain stack) {
 	did(t, "dist/install.yaml is applied again: the same pods, the completion is still there, and no request was lost")
 }
 
-// runByRelease09 makes the objects of a file as release 0.9 makes them for the stack, with the pinned image, and waits
-// until its server runs.
+// runByRelease09 creates the objects of a file as release 0.9 does for the stack, with the pinned image, and waits
+// until the server runs.
 func (s stack) runByRelease09(t *testing.T, file string) {
 	t.Helper()
 	cr, err := s.asV1alpha1(t.Context())
@@ -212,7 +210,7 @@ func (s stack) runByRelease09(t *testing.T, file string) {
 	s.in(t).Kubectl("rollout", "status", "deployment/"+s.name, "--timeout="+serverStart.String())
 }
 
-// storedVersions are those in which resources may be stored.
+// storedVersions returns the stored versions in the CRD's status.
 func (s stack) storedVersions(t *testing.T) []string {
 	t.Helper()
 	return strings.Fields(s.in(t).Kubectl("get", crd, "-o", "jsonpath={.status.storedVersions[*]}"))

@@ -22,7 +22,6 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
-// asV1alpha1 reads the resource through the older version.
 func (s stack) asV1alpha1(ctx context.Context) (*unstructured.Unstructured, error) {
 	u := &unstructured.Unstructured{}
 	u.SetAPIVersion("llamastack.io/v1alpha1")
@@ -30,7 +29,7 @@ func (s stack) asV1alpha1(ctx context.Context) (*unstructured.Unstructured, erro
 	return u, kube.Get(ctx, s.key(), u)
 }
 
-// scaleOperator sets the number of the operator's pods and waits until they are ready and the others gone.
+// scaleOperator sets the operator's replicas and waits until they are ready and the other pods are gone.
 func scaleOperator(t *testing.T, replicas int32) {
 	t.Helper()
 	d := in(t, framework.OperatorNamespace).Deployment(framework.OperatorName)
@@ -49,7 +48,8 @@ func scaleOperator(t *testing.T, replicas int32) {
 	})
 }
 
-// Proves: US-7.3, FR-081, L-27 (through the webhook's Service; a rollout of the operator with two replicas loses no request).
+// Proves: US-7.3, FR-081, L-27 (through the webhook's Service; a rollout of the operator with two replicas loses no
+// request).
 func bothVersionsAreServed(t *testing.T) {
 	s := sampleStack(t)
 	u, err := s.asV1alpha1(t.Context())
@@ -73,9 +73,10 @@ func bothVersionsAreServed(t *testing.T) {
 	did(t, "all replicas were replaced and one went away; of %d conversions, up to 50 a second, none failed", n)
 }
 
-// What v1alpha1 has for a provider are environment variables, which the configuration of the image reads.
+// A v1alpha1 resource configures providers by environment variables, which the image's configuration reads.
 //
-// Proves: US-7.1, US-7.2, FR-080 (a manifest of release 0.9 becomes a server with its provider and its key, and looks as it did there).
+// Proves: US-7.1, US-7.2, FR-080 (a manifest of release 0.9 becomes a server with its provider and its key, and reads
+// back unchanged).
 func writtenAsV1alpha1(t *testing.T) {
 	s := stack{"e2e-v1alpha1", "old"}
 	s.prepare(t, sampleModel)
@@ -116,7 +117,7 @@ func writtenAsV1alpha1(t *testing.T) {
 	s.in(t).Kubectl("delete", "llamastackdistributions.v1alpha1.llamastack.io", s.name)
 }
 
-// checkVLLM fails the test unless the server has the provider that VLLM_URL asks for, with so many tokens at most.
+// checkVLLM checks that the server has the provider that VLLM_URL enables, with the token limit.
 func (s stack) checkVLLM(t *testing.T, maxTokens float64) {
 	t.Helper()
 	p := s.provider(t, "inference", sampleServer)
@@ -125,7 +126,7 @@ func (s stack) checkVLLM(t *testing.T, maxTokens float64) {
 	}
 }
 
-// checkStatusInV1alpha1 compares what the two versions report about one resource, and looks for the conditions that release 0.9 has.
+// checkStatusInV1alpha1 compares the status of a resource in both versions, and checks the conditions of release 0.9.
 func checkStatusInV1alpha1(t *testing.T, s stack, cr *v1alpha2.LlamaStackDistribution) {
 	t.Helper()
 	u, err := s.asV1alpha1(t.Context())

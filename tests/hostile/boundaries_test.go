@@ -27,7 +27,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
-// modelServers is the CustomResourceDefinition of KServe's objects, which takes anything.
+// modelServers is the CRD of KServe's objects without a schema.
 const modelServers = `apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
 metadata: {name: inferenceservices.serving.kserve.io}
@@ -41,7 +41,7 @@ spec:
 
 const endpointFrom = starter + `,"providers":{"inference":{"provider":"vllm","endpointFrom":{"kind":"%s","name":"%s"}}}`
 
-// endpointInputs are objects of somebody else from which a resource takes the address of a provider.
+// endpointInputs are other users' objects from which a resource takes a provider's address.
 func endpointInputs() []input {
 	single := func(url string) string { return `"status":{"address":{"url":"` + url + `"}}` }
 	const notPlain = "not a plain URL"
@@ -94,7 +94,7 @@ func endpointInputs() []input {
 	}})
 }
 
-// registrationInputs are ConfigMaps that register distributions, far more than may be, and far larger ones.
+// registrationInputs are ConfigMaps that register distributions beyond the limits of number and size.
 func registrationInputs() []input {
 	register := func(name string, count int, config, want string) input {
 		return input{name: name, want: []string{"InvalidOperatorSettings", want}, send: func(t *testing.T, w *world) (string, error) {
@@ -125,7 +125,7 @@ func registrationInputs() []input {
 	}
 }
 
-// packageInputs are images of external providers whose description lies.
+// packageInputs are images of external providers with a false package description.
 func packageInputs() (all []input) {
 	begin := "apiVersion: llamastack.io/v1alpha1\nkind: ProviderPackage\nmetadata: {name: n, version: '1', vendor: v}\nspec: {packageName: a, providerType: 'remote::a', api: inference, wheelPath: a.whl"
 	bomb := "a: &a [x,x,x,x,x,x,x,x,x]\n"
@@ -161,7 +161,7 @@ func packageInputs() (all []input) {
 	return all
 }
 
-// packageRegistry answers as a registry with one image of one layer.
+// packageRegistry returns a registry with one image of one layer.
 func packageRegistry(layer []byte) http.Handler {
 	const config = "{}"
 	digest := sha256Digest(string(layer))
@@ -179,7 +179,7 @@ func packageRegistry(layer []byte) http.Handler {
 	})
 }
 
-// layerWith is a layer with one file, whose content is a text, so many times.
+// layerWith returns a layer with one file, whose content is the text repeated times times.
 func layerWith(file, text string, times int) []byte {
 	var packed bytes.Buffer
 	zipped, _ := gzip.NewWriterLevel(&packed, gzip.BestSpeed)

@@ -20,8 +20,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
-// useSecrets lets resources of somebody else use Secrets all the time: as the key and in a setting of a provider, as the password of one
-// storage and within the connection string of another, of which the operator derives a Secret, and as a key that it refuses.
+// useSecrets lets another user's resources use Secrets all the time: as a provider's key and in its settings, as a
+// storage password, in a connection string, from which the operator derives a Secret, and as a key that it rejects.
 func (w *world) useSecrets(t *testing.T) {
 	t.Helper()
 	password := w.canaries.New()
@@ -44,8 +44,8 @@ func (w *world) useSecrets(t *testing.T) {
 	}
 }
 
-// checkSecrets searches the cluster and the operator's logs, of which the last is one of the highest level, for the values of the Secrets that
-// were in use all the time, those that the operator derived among them.
+// checkSecrets searches the cluster and the operator's logs, one of them at the highest level, for the values of these
+// Secrets and of the derived ones.
 func (w *world) checkSecrets(t *testing.T, logs []string) {
 	t.Helper()
 	var secrets corev1.SecretList

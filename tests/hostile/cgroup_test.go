@@ -21,14 +21,14 @@ import (
 
 const cgroupTop = "/sys/fs/cgroup"
 
-// memoryGroup is a control group with a memory limit, of either version.
+// memoryGroup is a control group with a memory limit, of version 1 or 2.
 type memoryGroup struct {
 	dir string
 	v1  bool
 }
 
-// newMemoryGroup makes a group below that of this process, and on version 2, where a group that has processes may hand down nothing,
-// below the nearest one that can. It is removed after the test.
+// newMemoryGroup creates a group below that of this process, and removes it after the test. With version 2, groups with
+// processes cannot enable controllers for children, so it uses the nearest ancestor that can.
 func newMemoryGroup(t *testing.T, limit int64) *memoryGroup {
 	t.Helper()
 	own, v1, err := ownGroup()
@@ -48,7 +48,7 @@ func newMemoryGroup(t *testing.T, limit int64) *memoryGroup {
 		err = errors.Join(err, g.create(filepath.Join(parent, name), limit))
 	}
 	t.Cleanup(func() {
-		// The kernel takes a moment to let go of a process that ended.
+		// The kernel releases ended processes after a moment.
 		if err := framework.Poll(context.WithoutCancel(t.Context()), time.Minute, func() error {
 			if err := os.Remove(g.dir); !errors.Is(err, os.ErrNotExist) {
 				return err
@@ -62,7 +62,7 @@ func newMemoryGroup(t *testing.T, limit int64) *memoryGroup {
 }
 
 func (g *memoryGroup) create(dir string, limit int64) error {
-	if !g.v1 { // the top may hand down although it has processes
+	if !g.v1 { // the root can enable them although it has processes
 		_ = os.WriteFile(filepath.Join(filepath.Dir(dir), "cgroup.subtree_control"), []byte("+memory"), 0o644)
 	}
 	if err := os.Mkdir(dir, 0o755); err != nil {
@@ -79,7 +79,7 @@ func (g *memoryGroup) create(dir string, limit int64) error {
 	return nil
 }
 
-// ownGroup is the group of this process, below the top of its hierarchy.
+// ownGroup returns the group of this process, relative to the root of its hierarchy.
 func ownGroup() (path string, v1 bool, err error) {
 	text, err := os.ReadFile("/proc/self/cgroup")
 	if err != nil {
@@ -103,7 +103,7 @@ func ownGroup() (path string, v1 bool, err error) {
 	return path, false, nil
 }
 
-// peak is the most memory that the group ever used, the page cache included.
+// peak returns the peak memory use of the group, including the page cache.
 func (g *memoryGroup) peak(t *testing.T) int64 {
 	t.Helper()
 	file := "memory.peak"
@@ -120,7 +120,7 @@ func (g *memoryGroup) peak(t *testing.T) int64 {
 	return n
 }
 
-// kills is how often the kernel ended a process of the group because of its memory.
+// kills returns how many processes of the group the kernel has killed for lack of memory.
 func (g *memoryGroup) kills(t *testing.T) int {
 	t.Helper()
 	file := "memory.events"

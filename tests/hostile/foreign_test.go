@@ -32,7 +32,8 @@ const (
 	refused  = "ConfigGenerated=False"
 )
 
-// inTheWay is an input whose resource needs an object of a name that someone else has taken. The object must stay as it is.
+// inTheWay is an input whose resource needs an object whose name a foreign object has. The foreign object must stay
+// unchanged.
 func inTheWay(name string, foreign func(id string) client.Object) input {
 	return input{name: name, want: []string{"Conflict"}, send: func(t *testing.T, w *world) (string, error) {
 		id := identifier(name)
@@ -83,7 +84,7 @@ func foreignInputs() []input {
 	}
 }
 
-// certificates are PEM blocks, each with its private key.
+// certificatesValue returns PEM blocks of certificates, each with its private key.
 func certificatesValue(n int) string {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -105,7 +106,7 @@ func certificatesValue(n int) string {
 	return string(bytes.Repeat(block, n))
 }
 
-// bundle is an input that brings certificates of CAs. No private key may get into an object that the operator makes.
+// bundle is an input with CA certificates. No private key may get into an object that the operator makes.
 func bundle(name, want, text string) input {
 	return input{name: name, want: []string{want}, send: func(t *testing.T, w *world) (string, error) {
 		id := identifier(name)
@@ -118,7 +119,7 @@ func bundle(name, want, text string) input {
 	}}
 }
 
-// noneHolds complains where a ConfigMap that the operator made for a resource holds a text.
+// noneHolds returns an error if a ConfigMap that the operator made for a resource contains a text.
 func (w *world) noneHolds(ctx context.Context, id, text string) error {
 	var all corev1.ConfigMapList
 	if err := w.admin.List(ctx, &all, client.InNamespace(namespace)); err != nil {

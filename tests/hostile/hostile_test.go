@@ -23,29 +23,28 @@ import (
 )
 
 const (
-	// maxPeak is what the operator may use of its 256 MiB.
+	// maxPeak bounds the operator's memory, whose limit is 256 MiB.
 	maxPeak = 200 << 20
-	// maxLog bounds what the operator prints.
+	// maxLog bounds the operator's log.
 	maxLog = 16 << 20
-	// namespace is where the inputs live, bystanders where someone else works meanwhile. In guarded, the policy for operators without webhooks applies.
+	// namespace has the inputs, bystanders the resources of other users, and guarded the policy for operators without
+	// webhooks.
 	namespace  = "hostile"
 	bystanders = "bystanders"
 	guarded    = "guarded"
-	// busy is the resource that someone else edits all the time.
+	// busy is the resource that another user edits all the time.
 	busy = "busy"
 )
 
-// input is one hostile input.
 type input struct {
 	name string
-	// send sends it and returns the answer.
 	send func(*testing.T, *world) (string, error)
-	// want are texts of the answer, which make it a clear one, as mentions reads them.
+	// want are the texts that the result must contain, in the form of mentions.
 	want []string
 }
 
-// Proves: R7, R63, R64, R65, R71, R74 (whatever is sent, the operator stays the process that was started, within its memory, says clearly
-// what is wrong, and goes on with everyone else's resources).
+// Proves: R7, R63, R64, R65, R71, R74 (for all inputs, the operator does not restart, stays within its memory limit,
+// reports clear errors, and continues to reconcile other users' resources).
 func TestNothingBringsTheOperatorDown(t *testing.T) {
 	w := newWorld(t)
 	w.namespace(t, namespace)
@@ -80,14 +79,15 @@ func TestNothingBringsTheOperatorDown(t *testing.T) {
 	w.checkOperator(t)
 	talkative := w.operator
 	talkative.Kill()
-	w.operator = newOperator(t, w.in(t, framework.OperatorNamespace)) // as it is installed
+	w.operator = newOperator(t, w.in(t, framework.OperatorNamespace)) // started as it is installed
 	t.Run("latency", func(t *testing.T) { w.run(t, latencyInputs()) })
 	w.report.print(t)
 	w.checkOperator(t)
 	w.check(t, w.operator.Log, talkative.Log)
 }
 
-// depthPolicy returns the policy that the overlay without webhooks has for administrators, for the custom resources of one namespace.
+// depthPolicy returns the administrators' policy of the overlay without webhooks, for the custom resources of one
+// namespace.
 func depthPolicy(t *testing.T, namespace string) (text string) {
 	t.Helper()
 	for _, name := range []string{"policy.yaml", "binding.yaml"} {
@@ -97,7 +97,6 @@ func depthPolicy(t *testing.T, namespace string) (text string) {
 	return text + "  matchResources: {namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: " + namespace + "}}}\n"
 }
 
-// checkOperator looks at what became of the process.
 func (w *world) checkOperator(t *testing.T) {
 	t.Helper()
 	framework.Eventually(t, time.Minute, "the operator is ready in the end", w.operator.Ready)
@@ -117,7 +116,6 @@ func (w *world) checkOperator(t *testing.T) {
 	}
 }
 
-// check looks at what is left in the end.
 func (w *world) check(t *testing.T, logs ...string) {
 	t.Helper()
 	t.Logf("between the inputs, it used at most %d MiB", w.peak>>20)
@@ -128,7 +126,8 @@ func (w *world) check(t *testing.T, logs ...string) {
 	checkRoles(t)
 }
 
-// notePeak keeps what the operator used since the last input: its start, and the reconciles after an answer.
+// notePeak records the operator's peak memory since the last input, which includes its start and the reconciles after a
+// result.
 func (w *world) notePeak(t *testing.T) {
 	t.Helper()
 	used, err := w.operator.usage()
@@ -136,7 +135,7 @@ func (w *world) notePeak(t *testing.T) {
 	w.peak = max(w.peak, used.peak)
 }
 
-// checkRoles compares what the operator asked the API server with what its roles allow.
+// checkRoles checks that the operator's roles allow all of its requests to the API server.
 //
 // Proves: L-19.
 func checkRoles(t *testing.T) {
@@ -160,7 +159,7 @@ func (w *world) run(t *testing.T, inputs []input) {
 
 func (w *world) one(t *testing.T, in input) {
 	if w.operator.alive() != nil {
-		w.operator.start() // so that one input that ends it does not hide what the others do
+		w.operator.start() // if an input ends the operator, the next ones are still tested
 	}
 	w.notePeak(t)
 	w.operator.resetPeak()
@@ -189,7 +188,7 @@ func (w *world) one(t *testing.T, in input) {
 	}
 }
 
-// mentions reports whether an answer has all wanted texts; "a|b" is one of two.
+// mentions reports whether an answer contains all texts; "a|b" means one of both.
 func mentions(answer string, want []string) bool {
 	for _, text := range want {
 		if !slices.ContainsFunc(strings.Split(text, "|"), func(one string) bool { return strings.Contains(answer, one) }) {
@@ -199,14 +198,14 @@ func mentions(answer string, want []string) bool {
 	return true
 }
 
-// anotherPod is an edit of a resource after which its pods are others. Every second one has the same text: where no pod becomes ready, each other text
-// would leave a ReplicaSet, and kube-controller-manager compares them all.
+// anotherPod returns an edit that replaces a resource's pods. It alternates between two values, because while no pod
+// becomes ready, each new template would leave a ReplicaSet for kube-controller-manager to compare.
 func anotherPod(number int) (patch []byte, value string) {
 	value = strconv.Itoa(number % 2)
 	return fmt.Appendf(nil, `{"spec":{"workload":{"overrides":{"env":[{"name":"EDIT","value":%q}]}}}}`, value), value
 }
 
-// startEdits lets someone edit a resource all the time. Each edit must be applied within answerWithin; the report has the measured times.
+// startEdits edits a resource all the time, and reports how long edits take. Each must be applied within answerWithin.
 func (w *world) startEdits(t *testing.T) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -240,7 +239,7 @@ func (w *world) edit(ctx context.Context, name string) error {
 			})
 		}
 		if ctx.Err() != nil {
-			return nil // what was begun is given up
+			return nil // the test has ended
 		}
 		if err != nil {
 			return err

@@ -10,17 +10,17 @@ import (
 	"strings"
 )
 
-// nest wraps a JSON text into so many levels of objects.
+// nest wraps a JSON text into the number of nested objects.
 func nest(levels int, leaf string) string {
 	return strings.Repeat(`{"a":`, levels) + leaf + strings.Repeat("}", levels)
 }
 
-// list is a JSON array of n items; in the item, # stands for its number.
+// list returns a JSON array of n items; # in the item is replaced by its number.
 func list(n int, item string) string {
 	return "[" + items(n, item) + "]"
 }
 
-// object is a JSON object of n members; in the member, # stands for its number.
+// object returns a JSON object of n members; # in the member is replaced by its number.
 func object(n int, member string) string {
 	return "{" + items(n, member) + "}"
 }
@@ -36,7 +36,7 @@ func items(n int, item string) string {
 	return b.String()
 }
 
-// resource is a LlamaStackDistribution as JSON. The spec is that of the version, without its braces.
+// resource returns a LlamaStackDistribution as JSON. The spec is that of the version, without its braces.
 func resource(version, name, spec string) []byte {
 	return fmt.Appendf(nil, `{"apiVersion":"llamastack.io/%s","kind":"LlamaStackDistribution","metadata":{"name":%q},"spec":{%s}}`, version, name, spec)
 }
@@ -44,7 +44,6 @@ func resource(version, name, spec string) []byte {
 // starter is the part of a v1alpha2 spec that every resource has.
 const starter = `"distribution":{"name":"starter"}`
 
-// vllm is a provider with settings.
 func vllm(settings string) string {
 	return `{"provider":"vllm","endpoint":"http://vllm:8000","settings":` + settings + `}`
 }

@@ -24,15 +24,16 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
-// hostileAtOnce is how many of the largest resources there are. Between two edits is editPeriod, so that the rollout of one is not measured with the
-// next.
+// hostileAtOnce is the number of the largest resources. editPeriod is the time between two edits, long enough for the
+// rollout of the first to end.
 const (
 	hostileAtOnce  = 10
 	editPeriod     = 500 * time.Millisecond
 	validatePeriod = time.Second
 )
 
-// besiegedFor is how long a small resource is edited beside them: longer where a report wants to know how long edits take.
+// besiegedFor returns how long the test edits a small resource beside the largest ones; a report needs more
+// measurements.
 func besiegedFor() time.Duration {
 	if os.Getenv(reportFile) != "" {
 		return 20 * time.Second
@@ -40,17 +41,17 @@ func besiegedFor() time.Duration {
 	return 5 * time.Second
 }
 
-// latencies are how long edits took, of each kind, and when those of the custom resource were answered and in the Deployment.
+// latencies are the measured durations of edits by kind, and the times of the custom resource's edits.
 type latencies struct {
 	answered, deployed, configMap []time.Duration
 	edits                         []edit
 }
 
-// edit is when an edit began, when it was answered, and when it was in the Deployment.
+// edit has the times when an edit began, was answered and was in the Deployment.
 type edit struct{ began, answered, deployed time.Time }
 
-// latencyInputs measure edits of a small resource: alone, while the operator validates ten of the largest resources again and again, and while these
-// are edited without a pause. Edits of a ConfigMap show the time of the API server alone.
+// latencyInputs measure edits of a small resource: alone, while the operator continuously validates ten of the largest
+// resources, and while these are edited. Edits of a ConfigMap measure the API server alone.
 func latencyInputs() []input {
 	return []input{
 		{name: "edits meanwhile, of nothing else", want: []string{"Deployment"}, send: func(t *testing.T, w *world) (string, error) {
@@ -65,7 +66,7 @@ func latencyInputs() []input {
 	}
 }
 
-// editsWhile measures edits of a small resource while so many of the largest are there, and something happens to them.
+// editsWhile measures edits of a small resource beside others of the largest ones, while happens runs.
 func (w *world) editsWhile(t *testing.T, name string, others int, happens func(ctx context.Context)) (string, error) {
 	t.Helper()
 	if denied, err := w.store(t, "v1alpha2", bystanders, name, resource("v1alpha2", name, starter)); denied != "" || err != nil {
@@ -99,7 +100,7 @@ func (w *world) editsWhile(t *testing.T, name string, others int, happens func(c
 	}
 	var took latencies
 	var failed [2]error
-	// What has begun when the others stop is still waited for: it would be the slowest.
+	// Edits that are pending when the others stop count too: they are the slowest.
 	all.Go(func() { failed[0] = w.editResource(t.Context(), ctx.Done(), name, &took) })
 	all.Go(func() { took.configMap, failed[1] = w.editConfigMap(t.Context(), ctx.Done(), name) })
 	all.Wait()
@@ -111,8 +112,9 @@ func (w *world) editsWhile(t *testing.T, name string, others int, happens func(c
 		(after.cpu - before.cpu).Seconds(), time.Since(began).Seconds()), errors.Join(failed[0], failed[1], err, ownErr)
 }
 
-// own is, of each edit, how long it was with the operator: from its answer, or from the operator's first request about it where that comes
-// sooner, to the request for the Deployment, without the time that the API server took for the operator's requests in between.
+// own returns how long the operator itself took for each edit: from the response to the edit, or from the operator's
+// first request about it if that is earlier, to its request for the Deployment, without the API server's time for the
+// requests in between.
 func (l *latencies) own(name string) (own []time.Duration, _ error) {
 	all, err := cluster.Requests()
 	if err != nil {
@@ -150,7 +152,7 @@ func (l *latencies) own(name string) (own []time.Duration, _ error) {
 
 func largestName(i int) string { return fmt.Sprintf("h-largest-%d", i) }
 
-// validateAgain changes the ConfigMap of the operator's settings again and again: each time, all resources are validated.
+// validateAgain continuously changes the ConfigMap of the operator's settings, which validates all resources.
 func (w *world) validateAgain(ctx context.Context) {
 	settings := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: framework.OperatorNamespace, Name: settingsName}}
 	_ = w.admin.Create(ctx, settings)
@@ -161,7 +163,6 @@ func (w *world) validateAgain(ctx context.Context) {
 	}
 }
 
-// editLargest edits all of the largest resources at once, without a pause.
 func (w *world) editLargest(ctx context.Context) {
 	var all sync.WaitGroup
 	for i := range hostileAtOnce {
@@ -175,7 +176,7 @@ func (w *world) editLargest(ctx context.Context) {
 	all.Wait()
 }
 
-// editResource edits a small custom resource again and again until it is told to stop.
+// editResource edits a small custom resource until stop is closed.
 func (w *world) editResource(ctx context.Context, stop <-chan struct{}, name string, took *latencies) error {
 	changes, err := w.admin.Watch(ctx, &appsv1.DeploymentList{}, client.InNamespace(bystanders), client.MatchingFields{"metadata.name": name})
 	if err != nil {
@@ -205,7 +206,7 @@ func (w *world) editResource(ctx context.Context, stop <-chan struct{}, name str
 	return nil
 }
 
-// editConfigMap does the same to a ConfigMap, which the operator has no part in: what that takes, the API server takes.
+// editConfigMap edits a ConfigMap that the operator does not read, which measures the API server alone.
 func (w *world) editConfigMap(ctx context.Context, stop <-chan struct{}, name string) (took []time.Duration, err error) {
 	for number := 0; pause(stop, editPeriod); number++ {
 		began := time.Now()
@@ -219,7 +220,6 @@ func (w *world) editConfigMap(ctx context.Context, stop <-chan struct{}, name st
 	return took, nil
 }
 
-// pause waits, and reports whether to go on.
 func pause(stop <-chan struct{}, period time.Duration) bool {
 	select {
 	case <-stop:
@@ -229,7 +229,7 @@ func pause(stop <-chan struct{}, period time.Duration) bool {
 	}
 }
 
-// quantiles are the half, 95 % and all of the times.
+// quantiles formats the median, the 95th percentile and the maximum.
 func quantiles(times []time.Duration) string {
 	if len(times) == 0 {
 		return "nothing"
@@ -239,7 +239,7 @@ func quantiles(times []time.Duration) string {
 	return fmt.Sprintf("%s, %s, %s", ms(times[len(times)/2]), ms(times[len(times)*95/100]), ms(times[len(times)-1]))
 }
 
-// largest is a spec with as much of everything as may be.
+// largest returns a spec with the maximum number of everything.
 func largest() string {
 	return starter + `,"providers":{"inference":` + list(100, `{"id":"p#","provider":"vllm","endpoint":"http://a"}`) + `},"resources":{"models":` +
 		list(1000, `{"name":"m#","provider":"p1"}`) + `,"tools":` + list(1000, `{"name":"mcp::s#","endpoint":"http://a/mcp"}`) + `}`

@@ -11,10 +11,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// keyed is a provider with a key.
 const keyed = `,"providers":{"inference":{"id":"vllm","provider":"vllm","endpoint":"http://vllm:8000","apiKey":{"name":"keys","key":"token"}}}`
 
-// nameInputs are names that would be the value of a Secret.
+// nameInputs are names that equal the value of a Secret.
 func nameInputs() []input {
 	const refused = "has a value from a Secret"
 	named := func(name, resources string) input {

@@ -17,17 +17,17 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
-// operator is the operator's program with the arguments, the environment and the memory limit of the released manifest.
+// operator is the operator's program with the arguments, environment and memory limit of the released manifest.
 type operator struct {
 	*framework.Process
 	t       *testing.T
 	options framework.ProcessOptions
 	group   *memoryGroup
-	webhook string // where the API server finds the webhooks
-	starts  int    // how often it was started
+	webhook string // the address of the webhooks for the API server
+	starts  int    // number of starts
 }
 
-// newOperator starts it, with further arguments, and waits until it is ready.
+// newOperator starts the operator with further arguments, and waits until it is ready.
 func newOperator(t *testing.T, n *framework.Namespace, arguments ...string) *operator {
 	t.Helper()
 	deployment, service := n.Deployment(framework.OperatorName), &corev1.Service{}
@@ -45,14 +45,14 @@ func newOperator(t *testing.T, n *framework.Namespace, arguments ...string) *ope
 	return o
 }
 
-// start starts it once more and waits until it is ready. It ends with the test of newOperator.
+// start starts the operator again, until the test of newOperator ends, and waits until it is ready.
 func (o *operator) start() {
 	o.starts++
 	o.Process = framework.StartProcess(o.t, o.options)
 	o.WaitReady(o.t)
 }
 
-// alive returns an error if the process that was started last has ended, or is about to because it has lost its memory.
+// alive returns an error if the process has ended, or is exiting and has lost its memory.
 func (o *operator) alive() error {
 	if _, err := o.usage(); err == nil {
 		return nil
@@ -63,10 +63,9 @@ func (o *operator) alive() error {
 
 func (o *operator) ended() bool { return o.alive() != nil }
 
-// usage is what the process has used.
 type usage struct {
 	cpu time.Duration
-	// resident is bytes of memory, and peak the most since resetPeak.
+	// resident and peak are bytes of memory; peak is the maximum since resetPeak.
 	resident, peak int64
 }
 
@@ -76,7 +75,6 @@ func (o *operator) usage() (usage, error) {
 	return usage{cpu: cpu, resident: resident, peak: peak}, errors.Join(err1, err2)
 }
 
-// resetPeak lets the peak begin anew at what is resident now.
 func (o *operator) resetPeak() {
 	_ = os.WriteFile("/proc/"+strconv.Itoa(o.PID())+"/clear_refs", []byte("5"), 0o200)
 }

@@ -35,19 +35,22 @@ import (
 )
 
 const (
-	// paceVariable has the numbers of custom resources to measure, separated by commas.
+	// paceVariable names the variable with the numbers of custom resources to measure, separated by commas.
 	paceVariable = "LLSD_BENCH"
-	// memoryVariable has the operator's memory limit, as a quantity, where it is not that of the manifest.
+	// memoryVariable names the variable with the operator's memory limit, as a quantity; the default is that of the
+	// manifest.
 	memoryVariable = "LLSD_BENCH_MEMORY"
-	// maxRequestsEach is how many requests of the operator a custom resource may cost here, where no pod becomes ready.
+	// maxRequestsEach bounds the operator's requests for each custom resource while no pod becomes ready.
 	maxRequestsEach = 12
 	paceTimeout     = 75 * time.Minute
-	// quiet is longer than the operator holds a change of a status back: an operator that is ended before that leaves the change to the next one.
+	// quiet is longer than the debounce of status writes, so that no write is left to the operator's next process.
 	quiet = 3 * time.Second
 )
 
-// Proves: R69, R56, L-03 (many new custom resources cost few requests each; afterwards the operator is silent, and one that starts then writes
-// nothing). It measures how long they take, beside the bare replay of the same writes, and reports that: times are not asserted.
+// Proves: R69, R56, L-03 (many new custom resources cost few requests each; afterwards the operator is idle, and a
+// restarted one writes nothing).
+//
+// The test also reports, without asserting them, the times beside those of a replay of the same writes.
 func TestManyNewCustomResources(t *testing.T) {
 	w := newWorld(t)
 	if limit := os.Getenv(memoryVariable); limit != "" {
@@ -83,7 +86,7 @@ func TestManyNewCustomResources(t *testing.T) {
 	}
 }
 
-// giveMemory sets the memory limit of the operator, and half of it for Go, as docs/operator-settings.md says.
+// giveMemory sets the operator's memory limit, and half of it as Go's limit, as docs/operator-settings.md says.
 func (w *world) giveMemory(t *testing.T, limit string) {
 	t.Helper()
 	memory, err := quantity.ParseQuantity(limit)
@@ -100,7 +103,7 @@ func (w *world) giveMemory(t *testing.T, limit string) {
 	framework.NoError(t, w.admin.Update(t.Context(), d))
 }
 
-// figure is something that was measured, with its goal; none is empty.
+// figure is a measured value with its goal; an empty goal means none.
 type figure struct{ name, measured, goal string }
 
 func printFigures(to io.Writer, n int, figures []figure) {
@@ -117,7 +120,7 @@ func mib(n int64) string { return fmt.Sprintf("%d MiB", n>>20) }
 
 const withSecret = starter + `,"providers":{"inference":{"provider":"vllm","endpoint":"http://vllm:8000/v1","apiKey":{"name":"keys","key":"token"}}}`
 
-// pace measures so many new custom resources in a namespace, and edits while others are created in another.
+// pace measures n new custom resources in a namespace, and edits while others are created in another namespace.
 func (w *world) pace(t *testing.T, n int, many, beside string) []figure {
 	t.Helper()
 	replay := w.replay(t, many+"-replay", n)
@@ -135,7 +138,8 @@ func (w *world) pace(t *testing.T, n int, many, beside string) []figure {
 	t.Log("edits among them:", edits)
 	w.keys(t, beside)
 	others := min(n, 500)
-	during := w.someEdits(t, "during", func() { w.burst(t, beside, others, withSecret) }) // the edits keep the operator from being silent
+	// The edits keep the operator busy.
+	during := w.someEdits(t, "during", func() { w.burst(t, beside, others, withSecret) })
 	t.Log("edits while others are created:", during)
 	w.silent(t)
 	writes, silent := w.restart(t)
@@ -167,13 +171,14 @@ func (w *world) keys(t *testing.T, namespace string) {
 	w.create(t, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "keys"}, StringData: map[string]string{"token": w.canaries.New()}})
 }
 
-// cost is what something took altogether; requests are those of the operator for each custom resource.
+// cost is the total time, the processor times, and the operator's requests for each custom resource.
 type cost struct {
 	took, operator, apiServer time.Duration
 	requests                  float64
 }
 
-// many creates custom resources, waits for their Deployments, and counts the requests for them when there are no more.
+// many creates custom resources, waits for their Deployments until the operator is idle, and counts the requests for
+// them.
 func (w *world) many(t *testing.T, namespace string, n int, spec string) cost {
 	t.Helper()
 	requests := w.requestsOf(t, namespace)
@@ -183,7 +188,7 @@ func (w *world) many(t *testing.T, namespace string, n int, spec string) cost {
 	return c
 }
 
-// burst creates custom resources and waits for their Deployments. It counts no requests.
+// burst creates custom resources and waits for their Deployments, without counting requests.
 func (w *world) burst(t *testing.T, namespace string, n int, spec string) cost {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), paceTimeout)
@@ -208,7 +213,8 @@ func (w *world) burst(t *testing.T, namespace string, n int, spec string) cost {
 	return cost{took: took, operator: after.cpu - before.cpu, apiServer: apiServerCPU(t) - server}
 }
 
-// deployments waits until so many are there, and returns how many there are when the context ends. A watch of the API server ends after half an hour or more.
+// deployments waits until there are n Deployments, and returns their number when the context ends. The API server ends
+// a watch after half an hour or more.
 func (w *world) deployments(ctx context.Context, namespace string, n int) int {
 	there := map[string]bool{}
 	for len(there) < n && ctx.Err() == nil {
@@ -217,7 +223,7 @@ func (w *world) deployments(ctx context.Context, namespace string, n int) int {
 			pause(ctx.Done(), time.Second)
 			continue
 		}
-		for event := range changes.ResultChan() { // first those that are there
+		for event := range changes.ResultChan() { // first the existing ones
 			if d, ok := event.Object.(*appsv1.Deployment); ok {
 				there[d.Name] = true
 			}
@@ -230,8 +236,8 @@ func (w *world) deployments(ctx context.Context, namespace string, n int) int {
 	return len(there)
 }
 
-// replay writes the operator's objects for a custom resource n times, each with an Event and a patch. It begins and ends without such objects,
-// because Kubernetes takes longer for a Service the more of them exist.
+// replay writes the operator's objects for a custom resource n times, each with an Event and a patch. It begins and
+// ends without such objects, because Kubernetes takes longer for a Service the more Services exist.
 func (w *world) replay(t *testing.T, namespace string, n int) cost {
 	t.Helper()
 	pattern := namespace + "-of"
@@ -270,7 +276,7 @@ func (w *world) replay(t *testing.T, namespace string, n int) cost {
 	return c
 }
 
-// remove deletes namespaces, and waits until they are gone: what is measured next is not beside that.
+// remove deletes namespaces, and waits until they are gone, so that the deletion does not affect the next measurement.
 func (w *world) remove(t *testing.T, namespaces ...string) {
 	t.Helper()
 	for _, name := range namespaces {
@@ -287,16 +293,15 @@ func (w *world) remove(t *testing.T, namespaces ...string) {
 	}
 }
 
-// firstName is the name of the first custom resource, wherever an object has it.
+// firstName matches the name of the first custom resource in an object.
 var firstName = regexp.MustCompile(`\bs-0\b`)
 
-// template is an object of the first custom resource, as a new one.
+// template is an object of the first custom resource, without the fields that the API server sets.
 type template struct {
 	kind reflect.Type
 	text []byte
 }
 
-// written are the objects of the first custom resource.
 func (w *world) written(t *testing.T, namespace string) (list []template) {
 	t.Helper()
 	add := func(o client.Object) {
@@ -328,7 +333,6 @@ func (w *world) written(t *testing.T, namespace string) (list []template) {
 	return list
 }
 
-// requestsOf counts the operator's requests about a namespace.
 func (w *world) requestsOf(t *testing.T, namespace string) int {
 	t.Helper()
 	all, err := cluster.Requests()
@@ -342,13 +346,13 @@ func (w *world) requestsOf(t *testing.T, namespace string) int {
 	return count
 }
 
-// silent waits until the operator has used no processor time to speak of for a while.
+// silent waits until the operator has used almost no processor time for a while.
 func (w *world) silent(t *testing.T) {
 	t.Helper()
 	last, since := usage{}, time.Now()
 	framework.Eventually(t, paceTimeout, "the operator is silent", func() error {
 		now, err := w.operator.usage()
-		if now.cpu-last.cpu > 3*quiet/100 { // its lease takes some
+		if now.cpu-last.cpu > 3*quiet/100 { // the lease takes some
 			last, since = now, time.Now()
 		}
 		if err == nil && time.Since(since) < quiet {
@@ -358,7 +362,7 @@ func (w *world) silent(t *testing.T) {
 	})
 }
 
-// someEdits measures edits of one custom resource while something happens, or for ten seconds.
+// someEdits measures edits of one custom resource while happens runs, or for ten seconds.
 func (w *world) someEdits(t *testing.T, name string, happens func()) string {
 	t.Helper()
 	framework.NoError(t, client.IgnoreAlreadyExists(w.admin.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: bystanders}})))
@@ -383,7 +387,8 @@ func (w *world) someEdits(t *testing.T, name string, happens func()) string {
 	return quantiles(took.deployed)
 }
 
-// restart ends the operator and starts it again. It returns how often the new one wrote about custom resources by itself, and when it was silent.
+// restart restarts the operator, and returns how many writes about custom resources the new process made, and how long
+// it took until it was idle.
 func (w *world) restart(t *testing.T) (writes int, silent time.Duration) {
 	t.Helper()
 	w.operator.Kill()
@@ -404,7 +409,6 @@ func (w *world) restart(t *testing.T) (writes int, silent time.Duration) {
 	return writes, time.Since(began) - quiet
 }
 
-// apiServerCPU is the processor time that the API server has used.
 func apiServerCPU(t *testing.T) time.Duration {
 	t.Helper()
 	processes, err := filepath.Glob("/proc/[0-9]*/cmdline")

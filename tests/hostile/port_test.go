@@ -22,14 +22,14 @@ import (
 )
 
 const (
-	// hangUp is how long the operator may keep a connection whose client does not get on.
+	// hangUp bounds how long the operator keeps a connection of a stalled client.
 	hangUp = 45 * time.Second
-	// largestConversion and largestAdmission are the largest reviews that are read.
+	// largestConversion and largestAdmission are the sizes of the largest reviews that the webhooks read.
 	largestConversion = 16 << 20
 	largestAdmission  = 4 << 20
 )
 
-// dial connects to the webhooks' port as anyone in the cluster can.
+// dial connects to the webhooks' port as any client in the cluster can.
 func (w *world) dial(ctx context.Context) (net.Conn, error) {
 	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", w.operator.webhook)
 	if err == nil {
@@ -43,7 +43,7 @@ func (w *world) dialTLS(ctx context.Context, config *tls.Config) (*tls.Conn, err
 	if err != nil {
 		return nil, err
 	}
-	config.InsecureSkipVerify = true // an attacker does not mind
+	config.InsecureSkipVerify = true // an attacker accepts any certificate
 	conn := tls.Client(raw, config)
 	if err := conn.HandshakeContext(ctx); err != nil {
 		_ = raw.Close()
@@ -52,7 +52,7 @@ func (w *world) dialTLS(ctx context.Context, config *tls.Config) (*tls.Conn, err
 	return conn, nil
 }
 
-// bytesOver is an input that is bytes on a TLS connection; what is sent may be endless.
+// bytesOver is an input of raw bytes on a TLS connection, possibly endless.
 func bytesOver(name, want string, send func(context.Context, io.Writer)) input {
 	return input{name: name, want: []string{want}, send: func(t *testing.T, w *world) (string, error) {
 		conn, err := w.dialTLS(t.Context(), &tls.Config{MinVersion: tls.VersionTLS12})
@@ -63,7 +63,7 @@ func bytesOver(name, want string, send func(context.Context, io.Writer)) input {
 	}}
 }
 
-// exchange sends and reads what is answered until the connection ends.
+// exchange sends bytes and reads the response until the connection ends.
 func exchange(ctx context.Context, conn net.Conn, send func(context.Context, io.Writer)) (string, error) {
 	began := time.Now()
 	ctx, cancel := context.WithCancel(ctx)
@@ -83,12 +83,11 @@ func exchange(ctx context.Context, conn net.Conn, send func(context.Context, io.
 	return strings.TrimPrefix(fmt.Sprintf("%s; closed after %.0f s", said, time.Since(began).Seconds()), "; "), nil
 }
 
-// once sends a text once.
 func once(text string) func(context.Context, io.Writer) {
 	return func(_ context.Context, to io.Writer) { _, _ = io.WriteString(to, text) }
 }
 
-// drip sends a text and then a further piece each second.
+// drip returns a sender of a text and then a piece each second.
 func drip(text, piece string) func(context.Context, io.Writer) {
 	return func(ctx context.Context, to io.Writer) {
 		tick := time.NewTicker(time.Second)
@@ -103,7 +102,7 @@ func drip(text, piece string) func(context.Context, io.Writer) {
 	}
 }
 
-// flood sends a text and then a piece again and again.
+// flood returns a sender of a text and then a piece again and again.
 func flood(text, piece string) func(context.Context, io.Writer) {
 	return func(ctx context.Context, to io.Writer) {
 		for _, err := io.WriteString(to, text); err == nil && ctx.Err() == nil; _, err = io.WriteString(to, piece) {
@@ -120,7 +119,7 @@ func sized(path string, length int) string {
 	return head("POST", path, fmt.Sprintf("Content-Length: %d\r\n", length))
 }
 
-// bodies are inputs that are one whole request each.
+// body is an input of one complete request.
 func body(name, path, text, want string) input {
 	return bytesOver(name, want, once(sized(path, len(text))+text))
 }
@@ -187,14 +186,14 @@ func gzipBomb() string {
 	pack := gzip.NewWriter(&packed)
 	_, err := pack.Write(make([]byte, 200<<20))
 	if err := errors.Join(err, pack.Close()); err != nil {
-		panic(err) // a buffer takes everything
+		panic(err) // a buffer never fails
 	}
 	return head("POST", "/convert", fmt.Sprintf("Content-Encoding: gzip\r\nContent-Length: %d\r\n", packed.Len())) + packed.String()
 }
 
 func connectionInputs() []input {
 	garbage := make([]byte, 1<<16)
-	random := rand.New(rand.NewPCG(1, 2)) // the same each time
+	random := rand.New(rand.NewPCG(1, 2)) // a constant seed
 	for i := range garbage {
 		garbage[i] = byte(random.Uint32())
 	}
@@ -258,13 +257,11 @@ func connectionInputs() []input {
 	}
 }
 
-// fill makes a review of as many objects as fit.
 func fill(review func(string) string, object string, largest int) string {
 	n := (largest - len(review("[]"))) / (len(object) + 1)
 	return review("[" + strings.TrimSuffix(strings.Repeat(object+",", n), ",") + "]")
 }
 
-// hold opens connections, and converts a resource while they are open.
 func (w *world) hold(t *testing.T, n int, open func(context.Context) (io.Closer, error)) (string, error) {
 	t.Helper()
 	var held []io.Closer
@@ -298,8 +295,8 @@ func (w *world) hold(t *testing.T, n int, open func(context.Context) (io.Closer,
 		len(held), refused, own.Seconds(), time.Since(began).Seconds()), errors.Join(err, failed)
 }
 
-// parallel posts the same review n times at once, each on a connection of its own, and counts the answers. Like an API server, it asks again
-// where a connection ends without an answer, for a minute: the slowest of so many at once lose theirs.
+// parallel posts a review n times at once, each on a new connection, and counts the responses. As an API server does,
+// it retries for a minute if a connection ends without a response.
 func (w *world) parallel(t *testing.T, n int, path, review string) (string, error) {
 	t.Helper()
 	var all sync.WaitGroup
@@ -332,7 +329,8 @@ func (w *world) postReview(ctx context.Context, path, review string) (string, er
 	if err := conn.SetDeadline(time.Now().Add(2 * time.Minute)); err != nil {
 		return "", err
 	}
-	go func() { _, _ = io.WriteString(conn, sized(path, len(review))+review) }() // an answer may come before the end of it
+	// The response may come before the request is complete.
+	go func() { _, _ = io.WriteString(conn, sized(path, len(review))+review) }()
 	answer := make([]byte, len("HTTP/1.1 200"))
 	if _, err := io.ReadFull(conn, answer); err != nil {
 		return "", err

@@ -25,14 +25,15 @@ import (
 )
 
 const (
-	// largeObjects is how many Secrets and ConfigMaps of nearly 1 MB there are, and atOnce how many resources refer to all of them.
+	// largeObjects is the number of Secrets and of ConfigMaps of nearly 1 MB, and atOnce that of resources that refer to
+	// all of them.
 	largeObjects, atOnce = 20, 8
-	// silentImages is how many images each of silentResources resources asks a silent registry for.
+	// silentImages is the number of images at a silent registry in each of silentResources resources.
 	silentImages, silentResources = 20, 13
 	tooLarge                      = "TooLarge"
 )
 
-// referenceInputs are Secrets and ConfigMaps that are too much together, and registries that a resource may have asked.
+// referenceInputs are Secrets and ConfigMaps that exceed the limits together, and registries that a resource may name.
 func referenceInputs() []input {
 	return []input{
 		{name: "16 pull secrets of 65000 registries", want: []string{tooLarge, "spec.workload.imagePullSecrets[0]", "more than 10000 values"}, send: pullSecrets(65_000)},
@@ -47,7 +48,7 @@ func referenceInputs() []input {
 	}
 }
 
-// pullSecrets is a resource with 16 Secrets, each with credentials for so many registries.
+// pullSecrets is a resource with 16 Secrets, each with credentials for the number of registries.
 func pullSecrets(registries int) func(*testing.T, *world) (string, error) {
 	return func(t *testing.T, w *world) (string, error) {
 		id := identifier(fmt.Sprint("pull secrets ", registries))
@@ -73,7 +74,6 @@ func pullSecrets(registries int) func(*testing.T, *world) (string, error) {
 	}
 }
 
-// createFor creates an object for the time of an input.
 func (w *world) createFor(t *testing.T, o client.Object) {
 	t.Helper()
 	w.create(t, o)
@@ -84,7 +84,7 @@ func (w *world) createFor(t *testing.T, o client.Object) {
 	})
 }
 
-// largeVolumes are resources at once, each with 900 volumes of all large objects.
+// largeVolumes creates resources at once, each with 900 volumes of all large objects.
 func largeVolumes(kind, field string, objects int) func(*testing.T, *world) (string, error) {
 	return func(t *testing.T, w *world) (string, error) {
 		id := identifier(fmt.Sprint(kind, " ", objects))
@@ -119,14 +119,14 @@ func largeVolumes(kind, field string, objects int) func(*testing.T, *world) (str
 	}
 }
 
-// allow lets the operator ask registries without TLS.
+// allow lets the operator use registries without TLS.
 func (w *world) allow(t *testing.T, addresses ...string) {
 	t.Helper()
 	w.configMap(t, framework.OperatorNamespace, settingsName, map[string]string{"registries": `plainHTTP: ["` + strings.Join(addresses, `","`) + "\"]\n"})
 }
 
-// silentRegistry lets resources ask a registry that takes connections and never answers for many images, while somebody else asks another one. The
-// operator must not ask again for what it is asking for.
+// silentRegistry makes resources use many images of a registry that accepts connections and never responds, while
+// another user uses another registry. The operator must not repeat pending requests.
 func silentRegistry(t *testing.T, w *world) (string, error) {
 	silent, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -175,7 +175,7 @@ func silentRegistry(t *testing.T, w *world) (string, error) {
 	if err != nil {
 		return said, err
 	}
-	// Four questions of a namespace at once, each for up to a minute and with a connection for HTTPS beside the plain one.
+	// A namespace has four requests at once, each for up to a minute and with one HTTPS and one HTTP connection.
 	most := int64(16 * (1 + time.Since(began)/time.Minute))
 	if asked := connections.Load() - before; asked > most {
 		return said, fmt.Errorf("%d connections to the silent registry in %s, want at most %d", asked, time.Since(began), most)
@@ -183,7 +183,6 @@ func silentRegistry(t *testing.T, w *world) (string, error) {
 	return "another namespace has its answer: " + said, nil
 }
 
-// labeled is an image with a label.
 func labeled(name, value string) func(*testing.T, *world) (string, error) {
 	return func(t *testing.T, w *world) (string, error) {
 		config, err := json.Marshal(map[string]any{"architecture": "amd64", "os": "linux", "config": map[string]any{"Labels": map[string]string{name: value}}})
@@ -194,7 +193,7 @@ func labeled(name, value string) func(*testing.T, *world) (string, error) {
 	}
 }
 
-// askFor is what the operator says of a resource whose image is in a registry.
+// askFor returns the condition of a resource whose image is in a registry.
 func (w *world) askFor(t *testing.T, id string, registry http.Handler, want string) (string, error) {
 	t.Helper()
 	server := httptest.NewServer(registry)
@@ -208,7 +207,7 @@ func (w *world) askFor(t *testing.T, id string, registry http.Handler, want stri
 	return w.awaitReason(t.Context(), namespace, id, want)
 }
 
-// talkative is a registry whose token service answers with a document that nobody but the operator may see.
+// talkative is a registry whose token service responds with a secret document, which only the operator may see.
 func talkative(t *testing.T, w *world) (string, error) {
 	inner := w.canaries.New()
 	return w.askFor(t, "talkative", http.HandlerFunc(func(to http.ResponseWriter, request *http.Request) {
@@ -221,10 +220,8 @@ func talkative(t *testing.T, w *world) (string, error) {
 	}), "RegistryUnavailable")
 }
 
-// lyingImage is what a registry sends for an image.
 type lyingImage struct{ manifest, config string }
 
-// ServeHTTP answers as a registry with this one image.
 func (i *lyingImage) ServeHTTP(to http.ResponseWriter, request *http.Request) {
 	switch {
 	case strings.Contains(request.URL.Path, "/manifests/"):

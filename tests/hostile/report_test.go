@@ -17,14 +17,13 @@ import (
 // reportFile is the environment variable that names the file of the report.
 const reportFile = "LLSD_HOSTILE_REPORT"
 
-// row is what one input took.
 type row struct {
 	input, answer string
 	took, cpu     time.Duration
 	peak          int64
 }
 
-// report gathers what the inputs took, and how long other resources' edits waited meanwhile.
+// report collects the results of the inputs, and how long other resources' edits took meanwhile.
 type report struct {
 	mu    sync.Mutex
 	rows  []row
@@ -50,7 +49,6 @@ func (r *report) peak() (most int64) {
 	return most
 }
 
-// String is the report as a page.
 func (r *report) String() string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -70,7 +68,7 @@ func (r *report) String() string {
 	return b.String()
 }
 
-// brief is the beginning of an answer, fit for a table.
+// brief returns the beginning of an answer as a table cell.
 func brief(answer string) string {
 	text := strings.NewReplacer("|", `\|`, "\n", " ", "`", "'").Replace(strings.ToValidUTF8(answer, "?"))
 	if runes := []rune(text); len(runes) > 240 {
@@ -79,8 +77,8 @@ func brief(answer string) string {
 	return text
 }
 
-// print writes the report to a file where LLSD_HOSTILE_REPORT names one, and to the log of a verbose test: in that of another one it would hide
-// what failed.
+// print writes the report to the file that LLSD_HOSTILE_REPORT names, if any, and to the log of a verbose test. In the
+// log of another test it would hide the failure.
 func (r *report) print(t *testing.T) {
 	t.Helper()
 	text := r.String()

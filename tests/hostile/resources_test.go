@@ -21,7 +21,6 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
-// spec is an input that is a resource.
 func spec(version, name, text string, want ...string) input {
 	return input{name: name, want: want, send: func(t *testing.T, w *world) (string, error) {
 		id := identifier(name)
@@ -29,7 +28,7 @@ func spec(version, name, text string, want ...string) input {
 	}}
 }
 
-// identifier is a name of a resource for the name of an input.
+// identifier returns a resource name for the name of an input.
 func identifier(name string) string {
 	id := strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' {
@@ -40,8 +39,8 @@ func identifier(name string) string {
 	return strings.Trim("h-"+id[:min(len(id), 50)], "-")
 }
 
-// bound is who refuses what an open field holds, and what the refusal reports about 25,000 members and of many levels. The policy, which comes
-// first, knows the fields of a provider and of an item, and refuses them by name however deep they are.
+// bound has the rejections of 25,000 members and of many levels in an open field. The policy comes first, knows the
+// fields of a provider and of an item, and rejects them by name at any depth.
 type bound struct{ wide, deep string }
 
 var (
@@ -49,10 +48,11 @@ var (
 	byWebhook = bound{"20000 values", "64 levels"}
 )
 
-// around is how many levels an object has around the settings of a provider: itself, its spec, the providers and the provider.
+// around is the number of levels around the settings of a provider: the object, its spec, the providers and the
+// provider.
 const around = 4
 
-// openFields are the fields of a v1alpha2 spec that take any JSON; # stands for it.
+// openFields are the fields of a v1alpha2 spec that take any JSON, in place of #.
 var openFields = []struct {
 	name, text string
 	by         bound
@@ -76,8 +76,8 @@ var openFields = []struct {
 	{"networking.expose", `"networking":{"expose":#}`, bound{byPolicy.wide, byWebhook.deep}},
 }
 
-// storeWithoutWebhooks stores resources while no operator runs and no webhook is asked, and returns inputs that wait for the
-// verdict of the operator that finds them.
+// storeWithoutWebhooks stores resources while no operator and no webhook runs, and returns inputs that wait for the
+// verdict of the operator that starts later.
 func (w *world) storeWithoutWebhooks(t *testing.T) []input {
 	t.Helper()
 	kubectl := w.in(t, metav1.NamespaceDefault).Kubectl
@@ -104,11 +104,11 @@ func (w *world) storeWithoutWebhooks(t *testing.T) []input {
 	return append(stored, readInV1alpha1()...)
 }
 
-// storedLevels are how deep objects are stored. With the managed fields that the API server adds, no client can decode a list in which an
-// object is deeper, nor the API server itself some of them: only the webhooks keep them out.
+// storedLevels are the depths of stored objects. Deeper ones, which only the webhooks prevent, exceed the limit of all
+// clients for lists, and partly that of the API server, because of the managed fields.
 var storedLevels = []int{9_980, 9_990, 9_993}
 
-// readInV1alpha1 are requests for what is stored, all of which has to be converted.
+// readInV1alpha1 are requests for the stored objects, which the operator must convert.
 func readInV1alpha1() []input {
 	request := func(name, query string, complain func(answer []byte) error) input {
 		return input{name: name, want: []string{"200"}, send: func(t *testing.T, w *world) (string, error) {
@@ -135,7 +135,7 @@ func readInV1alpha1() []input {
 	return all
 }
 
-// everyDeepOne complains where the answer lacks an object of many levels, or what stands in front of each object.
+// everyDeepOne returns an error if a deep object, or an object's prefix mark, is missing in the answer.
 func everyDeepOne(answer []byte, mark string) error {
 	for _, levels := range storedLevels {
 		if name := identifier("stored " + strconv.Itoa(levels) + " levels"); !bytes.Contains(answer, []byte(`"name":"`+name+`"`)) {
@@ -160,12 +160,12 @@ func nestingInputs() (all []input) {
 	return all
 }
 
-// deepest are depths of whole objects around the 10000 levels that the API server itself reads: a list has two more than its objects. For each, it
-// computes for seconds whose fields they are.
+// deepest are depths of whole objects around the API server's limit of 10,000 levels, of which a list needs two. The
+// API server computes their managed fields for seconds.
 var deepest = []int{9_994, 9_999, 10_000}
 
-// depthInputs are as deep as an object may be. None is stored: in one namespace, the operator's webhook refuses them; in the other, the policy for operators
-// that have none does, before it.
+// depthInputs are objects of the maximum depth. None is stored: in one namespace the operator's webhook rejects them,
+// in the other the policy for operators without webhooks.
 func depthInputs() (all []input) {
 	in := func(namespace, name, settings, want string) {
 		name += " in " + namespace
@@ -173,7 +173,7 @@ func depthInputs() (all []input) {
 			id := identifier(name)
 			err = framework.Poll(t.Context(), 5*time.Minute, func() (err error) {
 				denied, err = w.store(t, "v1alpha2", namespace, id, resource("v1alpha2", id, starter+`,"providers":{"inference":`+vllm(settings)+`}`))
-				if strings.HasPrefix(denied, gaveUp) { // which says nothing of who refuses it
+				if strings.HasPrefix(denied, gaveUp) { // a timeout does not show which check rejects it
 					err = errors.New(denied)
 				}
 				return err
@@ -193,7 +193,8 @@ func depthInputs() (all []input) {
 // volume is one of many. The API server stores some 45,000 of them, and takes 5 s for 40,000.
 const volume = `{"name":"v#","emptyDir":{}}`
 
-// What else an answer may be: the API server itself takes longer for the largest resources than it gives a request, on a busy machine.
+// Alternative results: on a busy machine, the API server takes longer for the largest resources than the request
+// timeout.
 const (
 	gaveUp         = "denied 504"
 	orSlow         = "|" + gaveUp
@@ -276,13 +277,14 @@ func spokeInputs() []input {
 		annotated("annotation of 9000 levels", nest(9000, "0")),
 		annotated("annotation of 60000 members", object(20000, `"k#":0`)),
 		annotated("annotation that is no JSON", strings.Repeat("[", 250_000)),
-		deepRecord(9_880, "64 levels"), deepRecord(9_990, accepted+"|64 levels"), // from some depth on, no record can be read
+		// Above some depth, the record cannot be decoded.
+		deepRecord(9_880, "64 levels"), deepRecord(9_990, accepted+"|64 levels"),
 		foreignConfigMap("configuration of another namespace", `"userConfig":{"configMapName":"#","configMapNamespace":"`+bystanders+`"}`),
 		foreignConfigMap("CA bundle of another namespace", `"tlsConfig":{"caBundle":{"configMapName":"#","configMapNamespace":"`+bystanders+`"}}`),
 	}
 }
 
-// deepRecord is a resource of v1alpha1 whose annotation brings a deep value for a field of v1alpha2.
+// deepRecord is a v1alpha1 resource whose annotation has a deep value for a v1alpha2 field.
 func deepRecord(levels int, want string) input {
 	name := fmt.Sprintf("annotation with a field of %d levels", levels)
 	return input{name: name, want: []string{want}, send: func(t *testing.T, w *world) (string, error) {
@@ -294,8 +296,8 @@ func deepRecord(levels int, want string) input {
 	}}
 }
 
-// foreignConfigMap is a resource that refers to a ConfigMap whose owner has not allowed that; # stands for its name. Nothing of it may get
-// into the namespace of the resource, and the answer does not say whether it exists.
+// foreignConfigMap is a resource that refers to a ConfigMap, named #, whose owner has not allowed that. The content
+// must not get into the resource's namespace, and the answer must not reveal whether the ConfigMap exists.
 func foreignConfigMap(name, reference string) input {
 	return input{name: name, want: []string{"does not exist, or does not allow namespace " + namespace}, send: func(t *testing.T, w *world) (string, error) {
 		const content = "version: 2 # of the platform team"

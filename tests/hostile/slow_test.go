@@ -18,13 +18,14 @@ import (
 )
 
 const (
-	// slowClients is how many clients send slowly at once, and conversionsMeanwhile how many conversions are asked for meanwhile.
+	// slowClients is the number of clients that send slowly at once, and conversionsMeanwhile that of the conversions
+	// meanwhile.
 	slowClients          = 100
 	conversionsMeanwhile = 5
 )
 
-// slowInputs are clients that announce much and send little, again and again, from one address and from many. Nothing of what they announce
-// may be taken from others: every conversion meanwhile is answered at the first attempt.
+// slowInputs are clients that continuously announce large bodies and send little, from one address and from many. The
+// announced size must not block others: every conversion meanwhile succeeds at the first attempt.
 func slowInputs() (all []input) {
 	for _, c := range []struct {
 		name            string
@@ -67,7 +68,7 @@ func (w *world) besiege(t *testing.T, addresses, announced, sent int) (string, e
 			return "", fmt.Errorf("only %d of %d slow clients got through", i, slowClients)
 		}
 	}
-	variables := 200 // some 105 KB: what is below 1 MiB has memory of its own
+	variables := 200 // some 105 KB: reviews below 1 MiB have reserved memory
 	if announced > 1<<20 {
 		variables = 2500
 	}
@@ -89,7 +90,7 @@ func (w *world) besiege(t *testing.T, addresses, announced, sent int) (string, e
 	return fmt.Sprintf("%d conversions of %d KiB answered 200, the slowest after %.1f s", conversionsMeanwhile, len(review)>>10, slowest.Seconds()), nil
 }
 
-// sendSlowly announces a body, sends a part of it, calls sent, and waits until the operator ends the connection.
+// sendSlowly announces a body, sends a part of it, calls sent, and waits until the operator closes the connection.
 func (w *world) sendSlowly(ctx context.Context, from string, announced, bytes int, sent func()) error {
 	raw, err := (&net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(from)}}).DialContext(ctx, "tcp", w.operator.webhook)
 	if err != nil {
@@ -97,7 +98,8 @@ func (w *world) sendSlowly(ctx context.Context, from string, announced, bytes in
 	}
 	defer func() { _ = raw.Close() }()
 	defer context.AfterFunc(ctx, func() { _ = raw.Close() })()
-	conn := tls.Client(raw, &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: true}) // an attacker does not mind
+	// An attacker accepts any certificate.
+	conn := tls.Client(raw, &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: true})
 	if _, err := io.WriteString(conn, sized("/convert", announced)+strings.Repeat("[", bytes)); err != nil {
 		return err
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
-// bomb is YAML of aliases that stand for a billion values.
+// bomb returns YAML whose aliases expand to a billion values.
 func bomb() string {
 	b := &strings.Builder{}
 	b.WriteString("a0: &a0 [x,x,x,x,x,x,x,x,x,x]\n")
@@ -25,7 +25,6 @@ func bomb() string {
 	return b.String()
 }
 
-// mergeBomb is the same with merge keys.
 func mergeBomb() string {
 	b := &strings.Builder{}
 	b.WriteString("a0: &a0 {k: v}\n")
@@ -35,7 +34,7 @@ func mergeBomb() string {
 	return b.String()
 }
 
-// texts are YAML texts that harm careless readers.
+// texts are YAML texts that harm careless parsers.
 func texts() []struct{ name, text string } {
 	const almost = 1_000_000 // an object is at most 1 MiB
 	return []struct{ name, text string }{
@@ -56,17 +55,16 @@ func texts() []struct{ name, text string } {
 	}
 }
 
-// configMap makes a ConfigMap for the time of the test.
 func (w *world) configMap(t *testing.T, namespace, name string, data map[string]string) {
 	t.Helper()
 	w.createFor(t, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}, Data: data})
 }
 
-// configMapInputs are inputs that bring a text as the user's own configuration, and others that bring it in the operator's settings.
+// configMapInputs are inputs with a text as a user's configuration, and others with it in the operator's settings.
 func configMapInputs() (all []input) {
 	for _, text := range texts() {
 		want := []string{"InvalidConfigMap", "is not a configuration"}
-		if text.name == "foreign tags" { // the server refuses those
+		if text.name == "foreign tags" { // the server rejects those
 			want = []string{accepted}
 		}
 		all = append(all, input{name: "override with " + text.name, want: want, send: func(t *testing.T, w *world) (string, error) {
@@ -78,7 +76,7 @@ func configMapInputs() (all []input) {
 	for _, text := range texts()[:7] {
 		for _, key := range []string{"image-overrides", "distributions", "featureFlags"} {
 			want := "InvalidOperatorSettings"
-			if key != "featureFlags" { // what no entry can be read from harms those whose name is in it, and nobody else
+			if key != "featureFlags" { // unreadable entries affect only the resources that use their names
 				want = accepted
 			}
 			all = append(all, input{name: key + " of " + text.name, want: []string{want}, send: func(t *testing.T, w *world) (string, error) {

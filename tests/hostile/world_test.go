@@ -29,13 +29,12 @@ import (
 )
 
 const (
-	// answerWithin is how long an input may go without an answer.
+	// answerWithin bounds the time until the result of an input.
 	answerWithin = 3 * time.Minute
-	// maxAnswer bounds an answer: 50 problems of 1 KiB each, and what stands around them.
+	// maxAnswer bounds an answer: 50 problems of 1 KiB each, and the text around them.
 	maxAnswer = 64 << 10
 )
 
-// world is the cluster with the operator in it.
 type world struct {
 	admin    client.WithWatch
 	http     *http.Client
@@ -43,7 +42,7 @@ type world struct {
 	operator *operator
 	report   *report
 	canaries framework.Canaries
-	// peak is the most memory that the operator used between the inputs, in bytes.
+	// peak is the operator's peak memory between the inputs, in bytes.
 	peak int64
 }
 
@@ -72,13 +71,12 @@ func (w *world) create(t *testing.T, o client.Object) {
 	framework.NoError(t, w.admin.Create(t.Context(), o))
 }
 
-// in returns a namespace for a test.
 func (w *world) in(t *testing.T, namespace string) *framework.Namespace {
 	t.Helper()
 	return &framework.Namespace{T: t, Cluster: cluster, Client: w.admin, Name: namespace}
 }
 
-// ask sends a request to the API server as it stands: no client reads or writes the body.
+// ask sends a raw request to the API server, without a client that encodes or decodes the body.
 func (w *world) ask(ctx context.Context, method, path string, body []byte) (int, []byte, error) {
 	var header []string
 	if method == http.MethodPatch {
@@ -91,7 +89,6 @@ func resourcePath(version, namespace, name string) string {
 	return "/apis/llamastack.io/" + version + "/namespaces/" + namespace + "/llamastackdistributions/" + name
 }
 
-// denial is the answer of the API server that refuses.
 func denial(code int, answer []byte) string {
 	var status metav1.Status
 	text := string(answer)
@@ -101,7 +98,7 @@ func denial(code int, answer []byte) string {
 	return fmt.Sprintf("denied %d: %s", code, text)
 }
 
-// observed is what the operator said of a resource. Only the status is decoded: the spec may be more than a decoder takes.
+// observed is the operator's status of a resource, decoded alone because the spec may exceed a decoder's limits.
 type observed struct {
 	generation int64
 	status     v1alpha2.LlamaStackDistributionStatus
@@ -124,7 +121,7 @@ func (w *world) observe(ctx context.Context, namespace, name string) (*observed,
 			return nil, err
 		}
 	}
-	at := bytes.LastIndex(answer, []byte(`"status":{`)) // the last of the object's fields
+	at := bytes.LastIndex(answer, []byte(`"status":{`)) // status is the last field of the object
 	if at < 0 {
 		return o, nil
 	}
@@ -133,14 +130,14 @@ func (w *world) observe(ctx context.Context, namespace, name string) (*observed,
 	return o, json.Unmarshal(text, &o.status)
 }
 
-// verdict waits until the operator has validated the current resource, and until the most specific condition has the texts, because dependencies
-// may reach the operator later. It returns the last condition.
+// verdict waits until the operator has validated the current resource, and the most specific condition has the texts,
+// because changes of dependencies may reach the operator later. It returns the last condition.
 func (w *world) verdict(ctx context.Context, namespace, name string, want ...string) (string, error) {
 	var said string
 	var unwanted bool
 	err := framework.Poll(ctx, answerWithin, func() error {
 		if w.operator.ended() {
-			return nil // no use to wait
+			return nil // the caller gets the error
 		}
 		o, err := w.observe(ctx, namespace, name)
 		if err != nil {
@@ -173,7 +170,7 @@ func (w *world) verdict(ctx context.Context, namespace, name string, want ...str
 	return said, err
 }
 
-// send stores a resource and returns the denial, or the operator's verdict. It is deleted in the end.
+// send stores a resource until the test ends, and returns the denial or the operator's verdict.
 func (w *world) send(t *testing.T, version, namespace, name string, body []byte, want ...string) (string, error) {
 	t.Helper()
 	if denied, err := w.store(t, version, namespace, name, body); denied != "" || err != nil {
@@ -182,7 +179,6 @@ func (w *world) send(t *testing.T, version, namespace, name string, body []byte,
 	return w.verdict(t.Context(), namespace, name, want...)
 }
 
-// mustStore stores a resource of v1alpha2 that must be admitted.
 func (w *world) mustStore(t *testing.T, namespace, name, spec string) {
 	t.Helper()
 	if denied, err := w.store(t, "v1alpha2", namespace, name, resource("v1alpha2", name, spec)); denied != "" || err != nil {
@@ -210,7 +206,6 @@ func (w *world) store(t *testing.T, version, namespace, name string, body []byte
 	return "", nil
 }
 
-// settingsName is the ConfigMap of the operator\'s settings.
 const settingsName = "llama-stack-operator-config"
 
 // awaitReason waits until a condition of a resource has a reason, and returns the condition.
@@ -218,7 +213,7 @@ func (w *world) awaitReason(ctx context.Context, namespace, name, reason string)
 	var text string
 	err := framework.Poll(ctx, 2*time.Minute, func() error {
 		if err := w.operator.alive(); err != nil {
-			return nil //nolint:nilerr // no use to wait; the caller looks, too
+			return nil //nolint:nilerr // the caller checks it, too
 		}
 		o, err := w.observe(ctx, namespace, name)
 		if err != nil {

@@ -17,7 +17,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/framework/suite"
 )
 
-// Proves: FR-002, FR-013, FR-070, API-VAL, R30 to R33, FR-075 (what the API server prints). Package internal/offline/admission has each message.
+// Proves: FR-002, FR-013, FR-070, API-VAL, R30 to R33, FR-075 (the messages of the API server; package
+// internal/offline/admission tests each one).
 func TestAdmissionRejects(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
@@ -42,8 +43,8 @@ func TestAdmissionRejects(t *testing.T) {
 	}
 }
 
-// Proves: FR-001, FR-003, FR-004, FR-006 to FR-012, FR-014 (the API server accepts every field and keeps the user's spelling,
-// R4), R2 (both forms of a secret reference).
+// Proves: FR-001, FR-003, FR-004, FR-006 to FR-012, FR-014 (the API server accepts every field and keeps the user's
+// spelling, R4), R2 (both forms of a secret reference).
 func TestAdmissionAcceptsEveryField(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
@@ -64,7 +65,8 @@ func TestAdmissionAcceptsEveryField(t *testing.T) {
 	}
 }
 
-// Proves: API-COL, R80, STAT, L-32 (the manifest can be applied by a client: the CRD stays below the limit of an annotation).
+// Proves: API-COL, R80, STAT, L-32 (a client can apply the manifest: the CRD stays below the size limit of an
+// annotation).
 func TestColumnsAndSize(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)

@@ -18,7 +18,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/framework/suite"
 )
 
-// kserve has the part of KServe's CRDs that the operator reads: groups, versions, kinds, and the addresses in the status.
+// kserve returns the fields of KServe's CRDs that the operator reads: groups, versions, kinds, and the addresses in the
+// status.
 func kserve() string {
 	const crd = `
 apiVersion: apiextensions.k8s.io/v1
@@ -55,7 +56,7 @@ func (e *env) admitModelServer(what, status string) {
 	e.Kubectl("patch", what, "--subresource=status", "--type=merge", "-p", `{"status":`+status+`}`)
 }
 
-// waitConfig waits until the server's configuration has a text, and returns the generation of the Deployment.
+// waitConfig waits until the server's configuration contains a text, and returns the generation of the Deployment.
 func (e *env) waitConfig(name, text string) int64 {
 	e.T.Helper()
 	framework.Eventually(e.T, 2*time.Minute, "the configuration has "+text, func() error {
@@ -76,9 +77,8 @@ func (e *env) waitConfig(name, text string) int64 {
 	return e.Deployment(name).Generation
 }
 
-// A server takes the addresses of its model servers and tools from other objects of the cluster: it waits for each, follows each change with one
-// rollout, and keeps running when one goes. KServe's kinds come later than the resource that needs them. There is no KServe: the test writes the
-// status that it would write.
+// The addresses of model servers and tools come from other objects, and KServe's CRDs are installed after the resource.
+// There is no KServe: the test writes the status that it would write.
 //
 // Proves: R11, R20, R48, NFR-005, L-19.
 func TestEndpointsFollowTheirObjectsWithStatusWrittenByTheTest(t *testing.T) {
@@ -132,7 +132,7 @@ resources: {tools: [{name: "mcp::files", endpointFrom: {kind: Service, name: fil
 	}
 	e.Quiet(op)
 	generation = e.Deployment("s").Generation
-	e.admitModelServer("inferenceservice/small", `{"url":"https://other.example.com"}`) // not what the server uses
+	e.admitModelServer("inferenceservice/small", `{"url":"https://other.example.com"}`) // the server does not use this URL
 	expectRollouts(0)
 	e.admitModelServer("inferenceservice/small", `{"address":{"url":"http://small-2.models.svc.cluster.local"}}`)
 	e.waitConfig("s", "http://small-2.models.svc.cluster.local/v1\n")

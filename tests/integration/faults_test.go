@@ -25,7 +25,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/framework/suite"
 )
 
-// Proves: FR-014, R19, R49, R61, FR-034, FR-066, FR-075, US-2.2, L-17, L-35 (a failing edit says where and how to fix it; what runs continues).
+// Proves: FR-014, R19, R49, R61, FR-034, FR-066, FR-075, US-2.2, L-17, L-35 (an invalid edit reports the field and the
+// fix, and the running server continues).
 func TestFailingEditsLeaveWhatRunsAlone(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
@@ -95,8 +96,8 @@ func TestFailingEditsLeaveWhatRunsAlone(t *testing.T) {
 	}
 }
 
-// replaceSpec puts the spec of a sample in the place of the resource's, as kubectl replace does. The operator's write of the
-// status can come between kubectl's read and its write: kubectl then asks to try again.
+// replaceSpec replaces the resource's spec with that of a sample, as kubectl replace does. It retries if the operator
+// writes the status between kubectl's read and its write.
 func (e *env) replaceSpec(name, file string) {
 	e.T.Helper()
 	framework.Eventually(e.T, time.Minute, name+" is replaced", func() error {
@@ -108,7 +109,8 @@ func (e *env) replaceSpec(name, file string) {
 	})
 }
 
-// Proves: R20, EC-2, FR-073, US-1.2 (a missing Secret is named with namespace and field, and heals by itself).
+// Proves: R20, EC-2, FR-073, US-1.2 (the status names a missing Secret with namespace and field, and recovers once it
+// exists).
 func TestMissingSecretHeals(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
@@ -138,7 +140,7 @@ func TestMissingSecretHeals(t *testing.T) {
 	e.WaitReady("my-stack")
 }
 
-// Proves: R47, R14 (the operator's ConfigMap registers distributions; a change is seen at once), US-1.3, R15.
+// Proves: R47, R14 (the operator's ConfigMap registers distributions; a change takes effect at once), US-1.3, R15.
 func TestOperatorSettings(t *testing.T) {
 	t.Parallel()
 	e := newEnvWithSettings(t)
@@ -158,8 +160,8 @@ func TestOperatorSettings(t *testing.T) {
 	}
 }
 
-// A restriction that appears stops no server: its resource reports the field and the setting, the webhook refuses further ones, and
-// everything goes on when the setting is removed.
+// A new restriction stops no server: the status reports the field and the setting, the webhook rejects new resources,
+// and reconciling continues when the restriction is removed.
 //
 // Proves: R19, R47.
 func TestForbiddenStopsNoServer(t *testing.T) {
@@ -186,7 +188,7 @@ func TestForbiddenStopsNoServer(t *testing.T) {
 	e.WaitCondition("s", v1alpha2.ConditionConfigGenerated, metav1.ConditionTrue, "")
 }
 
-// probes are objects that an API server takes unless it refuses their kind.
+// probes are objects that an API server admits unless it rejects their kind.
 var probes = map[string]string{
 	"serviceaccounts":        "{apiVersion: v1, kind: ServiceAccount}",
 	"configmaps":             "{apiVersion: v1, kind: ConfigMap}",
@@ -202,7 +204,7 @@ var probes = map[string]string{
 		"spec: {selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}}, spec: {containers: [{name: a, image: a}]}}}}",
 }
 
-// refuse makes the API server refuse objects of a kind in the namespace of the test, until the returned function is called.
+// refuse makes the API server reject objects of a kind in the test's namespace, until the returned function is called.
 func (e *env) refuse(group, resources string) (stop func()) {
 	e.T.Helper()
 	name := "refuse-" + resources + "-" + e.Name

@@ -37,7 +37,7 @@ import (
 
 var pullPassword = suite.Canaries.Add("pull-canary-91ab")
 
-// privateRegistry is a registry with a private CA and basic authentication, which counts what it is asked for.
+// privateRegistry is a registry with a private CA and basic authentication, which counts its requests.
 type privateRegistry struct {
 	*httptest.Server
 	host string
@@ -72,7 +72,6 @@ func newPrivateRegistry(t *testing.T) *privateRegistry {
 	return r
 }
 
-// push puts an image with the labels there.
 func (r *privateRegistry) push(t *testing.T, repository string, labels map[string]string) {
 	t.Helper()
 	image, err := mutate.Config(empty.Image, v1.Config{Labels: labels})
@@ -95,18 +94,18 @@ func (r *privateRegistry) asked() []string {
 	return append([]string{}, r.requests...)
 }
 
-// setRegistries makes the operator's settings for registries; they go with the test.
+// setRegistries sets the operator's settings for registries until the test ends.
 func (e *env) setRegistries(format string, args ...any) {
 	e.T.Helper()
 	e.MakeSettings(settings.KeyRegistries, fmt.Sprintf(format, args...))
 }
 
-// An image of a private registry, named by the address that the registry mirrors, gets a configuration from its labels. What was read survives
-// the end of the registry and of the operator.
+// An image of a private registry, named by the address that the registry mirrors, gets a configuration from its labels.
+// The labels stay known after the registry and the operator have ended.
 //
 // Proves: FR-020, FR-021, FR-027a, FR-027b, FR-027c, FR-027d, FR-027f, NFR-006, R14, R60, R76, R7.
 func TestImageWithLabelsGetsItsConfiguration(t *testing.T) {
-	e := newEnv(t) // what it stores in the operator's namespace needs the Role of there
+	e := newEnv(t) // storing the labels in the operator's namespace needs its Role
 	site := newPrivateRegistry(t)
 	base, _ := distributions.Base("starter", "0.7")
 	site.push(t, "team/server:build-7", map[string]string{
@@ -158,7 +157,7 @@ func TestImageWithLabelsGetsItsConfiguration(t *testing.T) {
 	e.WaitCondition("s", v1alpha2.ConditionConfigGenerated, metav1.ConditionTrue, "")
 }
 
-// Proves: FR-027e (word for word), FR-027g, R14, R19, R74 (what else is wrong is reported beside an image that cannot be read).
+// Proves: FR-027e (word for word), FR-027g, R14, R19, R74 (other errors are reported beside an unreadable image).
 func TestImageWithoutLabelsNamesTheWayOut(t *testing.T) {
 	t.Parallel()
 	e := newEnvWithSettings(t)
@@ -195,8 +194,8 @@ func TestImageWithoutLabelsNamesTheWayOut(t *testing.T) {
 	e.WaitCondition("s", v1alpha2.ConditionConfigGenerated, metav1.ConditionTrue, v1alpha2.ReasonOverride)
 }
 
-// An image that says no release runs as it is. When its spec needs a configuration, that is made for the release that the running server has reported,
-// and one of the same image that has never run waits for its user.
+// An image without a known release runs unchanged. A configuration is generated for the release that the running server
+// has reported; if the image has never run, the resource waits.
 //
 // Proves: R92.
 func TestReleaseOfTheRunningServerIsUsed(t *testing.T) {

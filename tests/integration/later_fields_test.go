@@ -15,8 +15,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/framework/suite"
 )
 
-// A spec may pass fields through that this cluster's Kubernetes does not have yet. An API server drops them silently from a new object: of this one a
-// volume would stay that is an empty directory. Where it has the field, the Deployment has it, too.
+// A spec may set fields that this cluster's Kubernetes does not know, and that an API server silently drops from a new
+// object, which turns a volume into an empty directory. If Kubernetes knows the field, the Deployment must have it.
 //
 // Proves: R61, R74.
 func TestFieldsOfALaterKubernetesAreNotDropped(t *testing.T) {
@@ -46,7 +46,8 @@ func TestFieldsOfALaterKubernetesAreNotDropped(t *testing.T) {
 	}
 }
 
-// An API server silently leaves out fields whose feature gate is off; that of this field is off by default in every release so far.
+// An API server silently drops fields whose feature gate is off. The gate of this field is off by default in every
+// release so far.
 //
 // Proves: R61, R74.
 func TestFieldsWhoseFeatureGateIsOffAreNotDropped(t *testing.T) {

@@ -40,7 +40,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/leaves"
 )
 
-// The fields that cannot be set alone.
+// Fields that cannot be set alone.
 var (
 	// refusedByTheAPIServer are structs that must not be empty.
 	refusedByTheAPIServer = []string{
@@ -65,30 +65,29 @@ var taken = map[string]func(*spec){
 	},
 }
 
-// symmetry compares custom resources of one namespace with twins that never had the field.
+// symmetry compares the custom resources of a namespace with twins that never had the field.
 type symmetry struct {
 	*env
-	mu    sync.Mutex
-	twins map[string]twin // by spec
-	// newest is a distribution of the newest release line.
+	mu     sync.Mutex
+	twins  map[string]twin // by spec
 	newest string
 }
 
-// anyName stands for the name of a custom resource in what is compared.
+// anyName replaces the name of a custom resource in comparisons.
 const anyName = "NAME"
 
-// twin is a custom resource that nobody edits.
+// twin is a custom resource that the test does not edit.
 type twin struct {
-	// refused is why there is nothing; empty where there is.
+	// refused is the reason if the spec is rejected, or empty.
 	refused   string
 	objects   map[string]any
 	inputHash string
 }
 
-// Each field of the spec is set when the custom resource is created, or later; then it is unset, by server-side apply without it, or by a merge patch with
-// null. All objects that the custom resource owns are then those of a twin that never had the field.
+// Each field of the spec is set at creation or later, and then unset by server-side apply without it or by a merge
+// patch with null. The custom resource must then own the same objects as a twin that never had the field.
 //
-// Proves: L-04, R41, R42, R43, R44 (set and then unset is never set, for every field).
+// Proves: L-04, R41, R42, R43, R44 (setting and then unsetting a field leaves no trace, for every field).
 func TestEachFieldSetThenUnsetIsNeverSet(t *testing.T) {
 	t.Parallel()
 	s := &symmetry{env: newEnvWithSettings(t), twins: map[string]twin{}}
@@ -97,9 +96,10 @@ func TestEachFieldSetThenUnsetIsNeverSet(t *testing.T) {
 	s.registerNewest()
 	s.StartOperator()
 	all := leaves.All(t)
-	maps.DeleteFunc(all, func(path string, _ func(*spec)) bool { return strings.HasPrefix(path, "spec.distribution") }) // of which one must be set
+	// spec.distribution must not be empty.
+	maps.DeleteFunc(all, func(path string, _ func(*spec)) bool { return strings.HasPrefix(path, "spec.distribution") })
 	maps.Copy(all, taken)
-	if framework.OldKubernetes() { // before 1.34, claims had other fields
+	if framework.OldKubernetes() { // before 1.34, PVCs had other fields
 		delete(all, "spec.workload.resourceClaims")
 	}
 	paths := slices.Sorted(maps.Keys(all))
@@ -121,7 +121,7 @@ func TestEachFieldSetThenUnsetIsNeverSet(t *testing.T) {
 	lanes.Wait()
 }
 
-// referents are what the fields refer to. No pod is created: the templates are what counts.
+// referents creates the objects that the fields refer to. No pod is created, because only the templates are compared.
 func (s *symmetry) referents() {
 	s.T.Helper()
 	dsn := "postgresql://user:" + url.QueryEscape(suite.Canaries.New()) + "@db.example/stack"
@@ -146,7 +146,6 @@ func (s *symmetry) referents() {
 	}
 }
 
-// registerNewest registers a distribution of the newest release line.
 func (s *symmetry) registerNewest() {
 	s.T.Helper()
 	s.newest = "newest-" + s.Name
@@ -168,7 +167,8 @@ func (s *symmetry) check(ctx context.Context, name, path string, set func(*spec)
 	around, with := base, base
 	leaves.Surround(path)(&around)
 	leaves.Surround(path)(&with)
-	base.Distribution.Version = around.Distribution.Version // a server keeps its release line, which is not a trace of the field
+	// A server keeps its release line, which is not a trace of the field.
+	base.Distribution.Version = around.Distribution.Version
 	set(&with)
 	never, err := s.twin(ctx, base)
 	if err != nil {
@@ -178,7 +178,8 @@ func (s *symmetry) check(ctx context.Context, name, path string, set func(*spec)
 	if err != nil {
 		return err
 	}
-	if unset.refused != "" { // what the field needs beside it is nothing without the field: both are unset
+	// The fields that accompany the field are invalid without it, so both are unset.
+	if unset.refused != "" {
 		around, unset = base, never
 	}
 	cr := &v1alpha2.LlamaStackDistribution{ObjectMeta: metav1.ObjectMeta{Namespace: s.Name, Name: name}}
@@ -196,7 +197,7 @@ func (s *symmetry) check(ctx context.Context, name, path string, set func(*spec)
 		err := step.how(ctx, cr, step.spec)
 		if slices.Contains(refusedByTheAPIServer, path) {
 			if !apierrors.IsInvalid(err) {
-				return fmt.Errorf("%s: %v, want that the API server refuses it", step.title, err) //nolint:errorlint // may be none
+				return fmt.Errorf("%s: %v, want that the API server refuses it", step.title, err) //nolint:errorlint // may be nil
 			}
 			return nil
 		}
@@ -219,7 +220,8 @@ func (s *symmetry) check(ctx context.Context, name, path string, set func(*spec)
 	return nil
 }
 
-// unlike fails where the custom resource's Deployment is made from the same as the twin's: then the field is not applied.
+// unlike returns an error if the inputs of the custom resource's Deployment equal the twin's, because then the field is
+// not applied.
 func (s *symmetry) unlike(ctx context.Context, cr *v1alpha2.LlamaStackDistribution, other twin) error {
 	hash, err := s.inputHash(ctx, cr)
 	if err == nil && (hash == "" || hash == other.inputHash) {
@@ -228,7 +230,7 @@ func (s *symmetry) unlike(ctx context.Context, cr *v1alpha2.LlamaStackDistributi
 	return err
 }
 
-// twin returns the custom resource that never had anything but the spec.
+// twin returns a custom resource that only ever had this spec.
 func (s *symmetry) twin(ctx context.Context, of spec) (twin, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -259,14 +261,13 @@ func (s *symmetry) twin(ctx context.Context, of spec) (twin, error) {
 	return made, err
 }
 
-// inputHash is the hash of all that the custom resource's Deployment was made from.
+// inputHash returns the hash of all inputs of the custom resource's Deployment.
 func (s *symmetry) inputHash(ctx context.Context, cr *v1alpha2.LlamaStackDistribution) (string, error) {
 	d := &appsv1.Deployment{}
 	err := suite.Admin.Get(ctx, client.ObjectKeyFromObject(cr), d)
 	return d.Annotations[names.AnnotationInputHash], err
 }
 
-// applied gives the custom resource the spec by server-side apply.
 func (s *symmetry) applied(ctx context.Context, cr *v1alpha2.LlamaStackDistribution, to spec) error {
 	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&to)
 	if err != nil {
@@ -279,14 +280,13 @@ func (s *symmetry) applied(ctx context.Context, cr *v1alpha2.LlamaStackDistribut
 	return suite.Admin.Apply(ctx, client.ApplyConfigurationFromUnstructured(u), client.FieldOwner("user"))
 }
 
-// patched gives it the spec by a merge patch.
 func (s *symmetry) patched(ctx context.Context, cr *v1alpha2.LlamaStackDistribution, to spec) error {
 	before := cr.DeepCopy()
 	cr.Spec = to
 	return suite.Admin.Patch(ctx, cr, client.MergeFrom(before))
 }
 
-// inForce waits until the operator has done what it can for the spec, and returns why it refused it, where it did.
+// inForce waits until the operator has reconciled the spec, and returns the reason if it rejected it.
 func (s *symmetry) inForce(ctx context.Context, cr *v1alpha2.LlamaStackDistribution) (refused string, err error) {
 	err = framework.Poll(ctx, 2*time.Minute, func() error {
 		if err := suite.Admin.Get(ctx, client.ObjectKeyFromObject(cr), cr); err != nil {
@@ -308,7 +308,8 @@ func (s *symmetry) inForce(ctx context.Context, cr *v1alpha2.LlamaStackDistribut
 	return refused, err
 }
 
-// like waits until the custom resource owns what the twin owns, but for what outlives an edit on purpose.
+// like waits until the custom resource owns the same objects as the twin, except for those that outlive an edit by
+// design.
 func (s *symmetry) like(ctx context.Context, cr *v1alpha2.LlamaStackDistribution, path string, want twin) error {
 	return framework.Poll(ctx, 2*time.Minute, func() error {
 		got, err := s.objectsOf(ctx, cr.Name)
@@ -323,7 +324,8 @@ func (s *symmetry) like(ctx context.Context, cr *v1alpha2.LlamaStackDistribution
 	})
 }
 
-// outlives reports whether an object of a former spec stays: what was generated for it is there for a rollback, and a PVC has data.
+// outlives reports whether an object of a former spec stays: generated objects are kept for a rollback, and a PVC has
+// data.
 func outlives(object, path string) bool {
 	kind, name, _ := strings.Cut(object, " ")
 	switch kind {
@@ -335,10 +337,10 @@ func outlives(object, path string) bool {
 	return false
 }
 
-// objectsOf are the objects of a custom resource by kind and name, without what tells them from those of another one with the same spec.
+// objectsOf returns a custom resource's objects by kind and name, without what depends on the custom resource's name.
 func (s *symmetry) objectsOf(ctx context.Context, name string) (map[string]any, error) {
 	var all []unstructured.Unstructured
-	var hashes []string // of generated contents, in which the name of the custom resource is, with those of the contents without it
+	var hashes []string // hashes of generated contents with the name, each followed by the hash without it
 	for _, kind := range append(apply.FullKinds(), &corev1.ConfigMap{}, &corev1.Secret{}) {
 		gvk, err := apiutil.GVKForObject(kind, suite.Scheme)
 		if err != nil {
@@ -366,7 +368,7 @@ func (s *symmetry) objectsOf(ctx context.Context, name string) (map[string]any, 
 		o := &all[i]
 		clean(o)
 		if autoscaled && o.GetKind() == "Deployment" {
-			unstructured.RemoveNestedField(o.Object, "spec", "replicas") // the autoscaler's, which changes it in its own time
+			unstructured.RemoveNestedField(o.Object, "spec", "replicas") // the autoscaler changes it
 		}
 		raw, err := o.MarshalJSON()
 		if err != nil {
@@ -381,7 +383,7 @@ func (s *symmetry) objectsOf(ctx context.Context, name string) (map[string]any, 
 	return found, nil
 }
 
-// clean removes what belongs to this object alone.
+// clean removes the fields that differ between equal objects.
 func clean(o *unstructured.Unstructured) {
 	annotations := o.GetAnnotations()
 	delete(annotations, names.AnnotationCreatedFrom)

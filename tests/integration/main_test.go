@@ -10,7 +10,6 @@ import (
 
 func TestMain(m *testing.M) { suite.Main(m, suite.Integration) }
 
-// env is the namespace of one test.
 type env struct{ suite.Env }
 
 func newEnv(t *testing.T) *env {

@@ -22,7 +22,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/framework/suite"
 )
 
-// Proves: L-27, L-34 (the overlays for other makers of certificates build, the API server takes them, and the names in them fit together).
+// Proves: L-27, L-34 (the overlays for other certificate sources build, the API server admits them, and their names are
+// consistent).
 func TestOverlays(t *testing.T) {
 	t.Parallel()
 	const serviceName = framework.WebhookService + "." + framework.OperatorNamespace + ".svc"
@@ -74,7 +75,8 @@ func TestOverlays(t *testing.T) {
 	}
 }
 
-// Proves: R21, R81 (the overlay for OpenShift AI registers the names of the platform, each by one parameter, and nothing else of the parameters is left).
+// Proves: R21, R81 (the overlay for OpenShift AI registers the platform's names, each by one parameter, and leaves no
+// other parameter).
 func TestOverlayRegistersTheNamesOfThePlatform(t *testing.T) {
 	t.Parallel()
 	overlay := filepath.Join(framework.Root(), "config", "overlays", "openshift-ai")
@@ -106,8 +108,8 @@ func TestOverlayRegistersTheNamesOfThePlatform(t *testing.T) {
 	}
 }
 
-// Proves: L-27, L-32 (the released manifest names the webhook's Service, port and path as they are, and no CA bundle: applying it
-// again must not remove those that stand in the cluster).
+// Proves: L-27, L-32 (the released manifest has the webhook's Service, port and path, and no CA bundle: applying it
+// again must not remove the injected CA bundles).
 func TestManifestLeadsToTheWebhook(t *testing.T) {
 	t.Parallel()
 	var crd apiextensionsv1.CustomResourceDefinition

@@ -19,8 +19,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/framework/suite"
 )
 
-// Proves: R78 (what release 0.9 runs without an owner for a custom resource that cannot be built, or that cannot be adopted because of somebody
-// else's object, runs on unchanged, and goes when the custom resource is deleted).
+// Proves: R78 (the unowned objects of release 0.9 keep running if the custom resource cannot be built, or cannot be
+// adopted because of a foreign object, and are deleted with the custom resource).
 func TestDeletionLeavesNothingOfRelease09Running(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"was-config", "odd-volume"} {

@@ -25,8 +25,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/framework/suite"
 )
 
-// Proves: R61, FR-074, FR-075 (the webhook refuses names, duplicates and quantities that Kubernetes would refuse, with the field of the custom resource,
-// and none that Kubernetes takes).
+// Proves: R61, FR-074, FR-075 (the webhook rejects names, duplicates and quantities that Kubernetes would reject, with
+// the field of the custom resource, and admits all that Kubernetes admits).
 func TestValuesThatKubernetesRefuses(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
@@ -48,7 +48,7 @@ func TestValuesThatKubernetesRefuses(t *testing.T) {
 		}
 		return cr, list
 	}
-	// What is right is taken: below, nothing but the value is refused.
+	// Kubernetes admits the objects of a valid spec, so the value is the reason for each rejection below.
 	framework.Eventually(t, time.Minute, "Kubernetes takes what is made without a wrong value", func() error {
 		_, list := made("workload: {podDisruptionBudget: {minAvailable: 1}}")
 		var faults []error
@@ -57,11 +57,11 @@ func TestValuesThatKubernetesRefuses(t *testing.T) {
 		}
 		return errors.Join(faults...)
 	})
-	// The API server goes on without the webhook where it answers late, as on a busy machine.
+	// The API server ignores the webhook if it is late, as on a busy machine.
 	refuse := func(cr *v1alpha2.LlamaStackDistribution, c framework.RejectedValue) {
 		framework.Eventually(t, time.Minute, c.Spec+": the webhook refuses it", func() error {
 			if err := suite.Admin.Create(t.Context(), cr.DeepCopy(), client.DryRunAll); err == nil || !strings.Contains(err.Error(), c.Problem) {
-				return fmt.Errorf("answered %v, want %q", err, c.Problem) //nolint:errorlint // may be none
+				return fmt.Errorf("answered %v, want %q", err, c.Problem) //nolint:errorlint // may be nil
 			}
 			return nil
 		})
@@ -69,12 +69,12 @@ func TestValuesThatKubernetesRefuses(t *testing.T) {
 	for _, c := range framework.RejectedValues() {
 		cr, list := made(c.Spec)
 		refuse(cr, c)
-		refused := strings.Contains(c.Spec, "storage: {size") // of a size of zero the builder makes the default
+		refused := strings.Contains(c.Spec, "storage: {size") // the builder replaces a size of zero by the default
 		for _, o := range list {
 			refused = refused || apierrors.IsInvalid(suite.Admin.Create(t.Context(), o, client.DryRunAll))
 		}
 		switch {
-		case !refused && framework.OldKubernetes(): // it drops fields that it does not have yet
+		case !refused && framework.OldKubernetes(): // it drops fields that it does not know
 			t.Logf("%s: this Kubernetes takes it", c.Spec)
 		case !refused:
 			t.Errorf("%s: Kubernetes takes it", c.Spec)
@@ -86,8 +86,8 @@ func TestValuesThatKubernetesRefuses(t *testing.T) {
 	}
 }
 
-// Proves: R61, FR-075 (what the operator does not check itself is found by a dry run of the Deployment: the message names the field of the custom
-// resource, and nothing is made).
+// Proves: R61, FR-075 (a dry run of the Deployment finds what the operator does not check: the message names the field
+// of the custom resource, and no object is created).
 func TestValuesThatADryRunFinds(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
@@ -108,8 +108,8 @@ func TestValuesThatADryRunFinds(t *testing.T) {
 	}
 }
 
-// Proves: R61, FR-075 (what only Kubernetes knows to be wrong is found by a dry run: the message names the field of the custom resource, the object and what
-// the API server says, and nothing that runs is changed).
+// Proves: R61, FR-075 (a dry run finds what only Kubernetes rejects: the message has the field of the custom resource,
+// the object and the API server's message, and no running object changes).
 func TestValuesThatOnlyKubernetesKnowsToBeWrong(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
@@ -139,10 +139,11 @@ func TestValuesThatOnlyKubernetesKnowsToBeWrong(t *testing.T) {
 	}
 }
 
-// firstPod is a pod of the Deployment: Kubernetes takes some Deployments, and refuses their pods.
+// firstPod returns a pod of the Deployment: Kubernetes admits some Deployments and rejects their pods.
 func firstPod(d *appsv1.Deployment) *corev1.Pod {
 	pod := &corev1.Pod{ObjectMeta: *d.Spec.Template.ObjectMeta.DeepCopy(), Spec: *d.Spec.Template.Spec.DeepCopy()}
 	pod.Name, pod.Namespace = d.Name, d.Namespace
-	pod.Spec.ServiceAccountName = "default" // the operator's own one does not exist: the API server would refuse the pod for that
+	// The operator's ServiceAccount does not exist, for which the API server would reject the pod.
+	pod.Spec.ServiceAccountName = "default"
 	return pod
 }

@@ -18,7 +18,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/framework/suite"
 )
 
-// trusted is what the pods of a Deployment trust; empty where that are the image's own roots.
+// trusted returns the CA bundle that the pods of a Deployment trust; empty means the image's own CA certificates.
 func (e *env) trusted(d *appsv1.Deployment) string {
 	e.T.Helper()
 	name := objects.GeneratedFor(d.Name, &d.Spec.Template.Spec).CABundle
@@ -30,7 +30,8 @@ func (e *env) trusted(d *appsv1.Deployment) string {
 	return cm.Data["ca-bundle.crt"]
 }
 
-// Proves: R40, R97, L-23 (servers trust what the platform puts into their namespace; a change rolls them out once, and without a change it does not).
+// Proves: R40, R97, L-23 (servers trust the CA bundle that the platform puts into their namespace; each change causes
+// one rollout).
 func TestPlatformBundleIsTrustedAndWatched(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)

@@ -17,9 +17,10 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/framework/suite"
 )
 
-// The server of this test ends with a message that quotes the value of a Secret.
+// The server of this test exits with a message that quotes the value of a Secret.
 //
-// Proves: R7, R18, R76, L-17 (why a pod is not ready is in the status, in the words of its server but for secrets; the digest is the pod's).
+// Proves: R7, R18, R76, L-17 (the status has the server's message for a pod that is not ready, without secrets; the
+// digest is the pod's).
 func TestStatusNamesTheReasonOfThePod(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)

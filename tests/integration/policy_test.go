@@ -9,7 +9,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
-// Proves: R57 (labels, status and what else is not the spec never fail on an old object; an edit of the spec is validated).
+// Proves: R57 (changes of labels, status and other fields outside the spec of an old object are always admitted; an
+// edit of the spec is validated).
 func TestPolicyLeavesOldObjectsAlone(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)

@@ -16,7 +16,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/framework/suite"
 )
 
-// Proves: L-22 (the reason for which the API server creates no pod is in the status, although no object that the operator writes was refused).
+// Proves: L-22 (the status has the reason why the API server creates no pod, although it rejected no object of the
+// operator).
 func TestStatusNamesTheQuotaThatKeepsPodsAway(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)

@@ -25,13 +25,12 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/framework/suite"
 )
 
-// Values that tests put into Secrets.
 var (
 	canary  = suite.Canaries.Add("sk-canary-4711")
 	rotated = suite.Canaries.Add("sk-canary-rotated")
 )
 
-// ready brings the simple sample to Ready and returns the operator that did it.
+// ready waits until the simple sample is Ready, and returns its operator.
 func (e *env) ready() *suite.Operator {
 	e.T.Helper()
 	e.CreateSecret("vllm-creds", map[string]string{"token": canary, "other": "sk-other"})
@@ -66,7 +65,7 @@ func (e *env) ownedConfigMaps() []string {
 	return slices.DeleteFunc(slices.Sorted(maps.Keys(e.owned())), func(n string) bool { return !strings.HasPrefix(n, "ConfigMap/") })
 }
 
-// versions are the resource versions of what the resource owns, and its own.
+// versions returns the resource versions of the custom resource and the objects that it owns.
 func (e *env) versions(resource string) map[string]string {
 	e.T.Helper()
 	versions := e.owned()
@@ -139,7 +138,7 @@ func TestUnchangedResourceCostsNothing(t *testing.T) {
 		return nil
 	})
 
-	// A reconcile without a change: a foreign label on the Secret is an event, and the manifest is applied again.
+	// Two reconciles without a change: a foreign label on the Secret is an event, and the manifest is applied again.
 	var s corev1.Secret
 	framework.NoError(t, e.Get(&s, "vllm-creds"))
 	s.Labels = map[string]string{"touched": "yes"}
@@ -160,8 +159,8 @@ func TestUnchangedResourceCostsNothing(t *testing.T) {
 	}
 }
 
-// Proves: FR-024, FR-026, NFR-005, R17, US-2.1, L-33 (a new ConfigMap and one rollout for each edit; the previous ConfigMap stays,
-// older ones go).
+// Proves: FR-024, FR-026, NFR-005, R17, US-2.1, L-33 (each edit makes a new ConfigMap and one rollout; the previous
+// ConfigMap is kept, and older ones are deleted).
 func TestEditsRollOnceAndKeepThePreviousConfig(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
@@ -189,7 +188,7 @@ func TestEditsRollOnceAndKeepThePreviousConfig(t *testing.T) {
 		})
 		previous = current
 	}
-	// A new server, and three edits. On a busy machine, a question may get no answer in time.
+	// One rollout for the new server and three for the edits. A probe may time out on a busy machine.
 	for name, want := range map[string]string{"llamastack_rollouts_total": "4", "llamastack_server_questions_total": "{result=success} "} {
 		if got := op.Counted(t, name); !slices.ContainsFunc(got, func(series string) bool { return strings.Contains(series, want) }) {
 			t.Errorf("the metrics count %q, want %s", got, want)
@@ -197,7 +196,8 @@ func TestEditsRollOnceAndKeepThePreviousConfig(t *testing.T) {
 	}
 }
 
-// rolledOnce waits until what happened has rolled the pods of a custom resource, checks that it did so once, and returns the Deployment's new generation.
+// rolledOnce waits until the Deployment's generation changes, checks that it rolled out once, and returns the new
+// generation.
 func (e *env) rolledOnce(op *suite.Operator, name, what string, before int64) (generation int64) {
 	e.T.Helper()
 	generation = before + 1
@@ -215,7 +215,7 @@ func (e *env) rolledOnce(op *suite.Operator, name, what string, before int64) (g
 	return generation
 }
 
-// Proves: L-04, L-31 (what is set and then unset is gone; fields, labels and restarts of others survive).
+// Proves: L-04, L-31 (unset fields are removed; other clients' fields, labels and restarts stay).
 func TestUnsetFieldsGoAndForeignFieldsStay(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
@@ -236,7 +236,7 @@ func TestUnsetFieldsGoAndForeignFieldsStay(t *testing.T) {
 	})
 }
 
-// Proves: L-23, R54 (new content of a referenced key rolls the pods exactly once; another key and labels never).
+// Proves: L-23, R54 (a new value of a referenced key causes one rollout; other keys and labels cause none).
 func TestSecretRotation(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
@@ -261,7 +261,8 @@ func TestSecretRotation(t *testing.T) {
 	}
 }
 
-// Proves: L-23, R20 (the same for what overrides bring into the pods: variables and files; the operator reports what is missing and waits for it).
+// Proves: L-23, R20 (the same for variables and files of overrides; the operator reports missing objects and waits for
+// them).
 func TestOverridesRotation(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
@@ -306,7 +307,8 @@ workload:
 	}
 }
 
-// Proves: R39, FR-062, STAT (a configuration of the user's own with TLS: probes, Service, status and the operator's questions speak HTTPS).
+// Proves: R39, FR-062, STAT (with TLS in a user's configuration, probes, Service, status and the operator's requests
+// use HTTPS).
 func TestOverrideWithTLS(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
@@ -343,7 +345,7 @@ func (e *env) patchSecret(name, patch string) {
 	framework.NoError(e.T, suite.Admin.Patch(e.T.Context(), s, client.RawPatch("application/merge-patch+json", []byte(patch))))
 }
 
-// Proves: R48, L-28 (an upgrade of the operator rolls nothing, the next edit brings the newer form).
+// Proves: R48, L-28 (an upgrade of the operator causes no rollout; the next edit applies the new pod template).
 func TestOperatorUpgradeRollsNothing(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
@@ -364,8 +366,8 @@ func TestOperatorUpgradeRollsNothing(t *testing.T) {
 	})
 }
 
-// Proves: R17, L-04, L-35 (what somebody changes by hand on the operator's own objects comes back, a renumbered port of the Service
-// too, which the API server merges into a duplicate).
+// Proves: R17, L-04, L-35 (manual changes of the operator's objects are reverted, a renumbered port of the Service too,
+// which the API server merges into a duplicate).
 func TestHandEditsComeBack(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
@@ -389,7 +391,7 @@ func TestHandEditsComeBack(t *testing.T) {
 		})
 		e.WaitCondition("my-stack", v1alpha2.ConditionReady, metav1.ConditionTrue, "")
 	}
-	// A port of the spec that changes afterwards leaves nothing of the former one.
+	// A later change of the port in the spec removes the former port.
 	e.PatchSpec("my-stack", `{"networking":{"port":9321}}`)
 	framework.Eventually(t, time.Minute, "the Service has the new port alone", func() error {
 		s := &corev1.Service{}
@@ -403,7 +405,7 @@ func TestHandEditsComeBack(t *testing.T) {
 	})
 }
 
-// Objects that the resource controls under names that nobody uses are removed: another release of the operator may have left them.
+// Unused objects that the resource controls are removed: another release of the operator may have created them.
 //
 // Proves: R17.
 func TestLeftoversAreRemoved(t *testing.T) {
@@ -431,7 +433,7 @@ func TestLeftoversAreRemoved(t *testing.T) {
 	})
 }
 
-// Of the Secrets that the operator derives, the current and the previous one stay.
+// The current and the previous derived Secret are kept.
 //
 // Proves: R17, R24.
 func TestFormerDerivedSecretsAreRemoved(t *testing.T) {

@@ -24,7 +24,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/framework/suite"
 )
 
-// refusable are the kinds that the operator writes, with the name of the object and the field of the spec that it is made from.
+// refusable are the kinds that the operator writes, with the object's name and the field of the spec that it is made
+// from.
 var refusable = []struct{ group, version, resources, kind, name, field string }{
 	{"", "v1", "serviceaccounts", "ServiceAccount", "s-sa", ""},
 	{"", "v1", "configmaps", "ConfigMap", "s-config-", ""},
@@ -38,8 +39,8 @@ var refusable = []struct{ group, version, resources, kind, name, field string }{
 	{"networking.k8s.io", "v1", "ingresses", "Ingress", "s-ingress", "spec.networking.expose"},
 }
 
-// What a custom resource is before and after an edit that changes an object of every kind. The autoscaler raises
-// the number of pods to two, once.
+// A custom resource before and after an edit that changes an object of every kind. The autoscaler raises the number of
+// pods to two, once.
 const (
 	beforeEdit = `
 distribution: {name: starter}
@@ -53,7 +54,7 @@ networking: {allowedFrom: {namespaces: [b]}, expose: {hostname: s.example}, port
 workload: {replicas: 2, autoscaling: {maxReplicas: 4}, podDisruptionBudget: {maxUnavailable: 2}, storage: {}}`
 )
 
-// written is what the operator wrote in the namespace, by kind and name: without what changes by itself.
+// written returns the operator's objects in the namespace by kind and name, without fields that change by themselves.
 func (e *env) written() map[string]string {
 	e.T.Helper()
 	all := map[string]string{}
@@ -71,9 +72,9 @@ func (e *env) written() map[string]string {
 	return all
 }
 
-// Proves: R61 (an API server that refuses objects of one kind, whichever that is, leaves all others as they were: those of a server that runs
-// when its custom resource is edited, and of a new one none is made where the kind holds values of the spec. The message names the field, the
-// object and what the API server says; and all goes on when nothing is refused any more).
+// Proves: R61 (if the API server rejects objects of a kind, an edit changes no object of a running server, and a new
+// custom resource gets none if the kind has values of the spec; the message has the field, the object and the API
+// server's error, and reconciling continues once it admits them).
 func TestRefusedKindLeavesTheOthersAsTheyWere(t *testing.T) {
 	t.Parallel()
 	for _, r := range refusable {
@@ -112,7 +113,7 @@ func TestRefusedKindLeavesTheOthersAsTheyWere(t *testing.T) {
 			}
 			e.Apply(framework.Manifest("m", afterEdit))
 			refused("m")
-			// What the operator alone decides is not asked for while nothing runs: that costs requests, and harms nobody.
+			// Objects without values of the spec get no dry run while no server runs: it would cost requests without a benefit.
 			asked := r.kind == "Deployment" || r.field != "" && r.kind != "Service"
 			if diff := cmp.Diff(before, e.written()); asked && diff != "" {
 				t.Errorf("of a refused custom resource was made (-before +after):\n%s", diff)
@@ -146,13 +147,13 @@ func TestRefusedKindLeavesTheOthersAsTheyWere(t *testing.T) {
 	}
 }
 
-// Proves: R69, R70, R56, R61, L-03 (a new custom resource costs at most 12 requests until it is Ready, 9 of which write, and makes at most three
+// Proves: R69, R70, R56, R61, L-03 (a new custom resource costs few requests until it is Ready, and at most three
 // Events).
 func TestNewCustomResourceCostsFewRequests(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		spec string
-		kept []string // that were made
+		kept []string // expected kinds of created objects
 	}{
 		"plain":                   {"distribution: {name: starter}", []string{"deployments", "services", "serviceaccounts"}},
 		"with a provider":         {withProvider, []string{"configmaps"}},
@@ -162,7 +163,8 @@ func TestNewCustomResourceCostsFewRequests(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			e := newEnvWithSettings(t) // a status lists what is registered: what other tests register would be written into it
+			// The status lists the registered distributions, and must not change with those of other tests.
+			e := newEnvWithSettings(t)
 			e.CreateSecret("keys", map[string]string{"token": canary})
 			op := e.StartOperator()
 			e.Quiet(op)
@@ -180,7 +182,7 @@ func TestNewCustomResourceCostsFewRequests(t *testing.T) {
 					events++
 				}
 			}
-			// A quiet machine takes at most 14; a busy one writes the status in between once or twice more, which makes no other kinds of requests.
+			// An idle machine makes at most 14 requests; a busy one writes the status once or twice more.
 			kinds := slices.Compact(slices.Sorted(slices.Values(made)))
 			if len(made) > 24 || len(kinds) > 11 || events > 3 {
 				t.Errorf("%d requests, and %d Events:\n%s", len(made), events, strings.Join(made, "\n"))
@@ -195,7 +197,7 @@ func TestNewCustomResourceCostsFewRequests(t *testing.T) {
 	}
 }
 
-// apiAsked is what the operator asks every minute, for no resource: which APIs the cluster has.
+// apiAsked matches the discovery of the cluster's APIs, which the operator repeats every minute.
 var apiAsked = regexp.MustCompile(`^GET /apis/[^/]+/[^/]+$`)
 
 const withProvider = `

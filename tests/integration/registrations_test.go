@@ -27,8 +27,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/framework/suite"
 )
 
-// A ConfigMap of its own registers a distribution. While it is broken, and an unreadable key beside it, its own
-// resource keeps running, another one is not touched and can be edited, and nothing restarts.
+// A ConfigMap registers a distribution. While it is broken, beside an unreadable key, its own resource keeps running,
+// another one can be edited, and no server restarts.
 //
 // Proves: R81, R47, R19, R48, L-23, NFR-004.
 func TestBrokenRegistrationHarmsNobodyElse(t *testing.T) {
@@ -89,7 +89,8 @@ func TestBrokenRegistrationHarmsNobodyElse(t *testing.T) {
 	change(string(base))
 	e.WaitReady("mine")
 	framework.NoError(t, suite.Admin.Delete(t.Context(), cm))
-	e.WaitCondition("mine", v1alpha2.ConditionConfigGenerated, metav1.ConditionFalse, string(problem.InvalidOperatorSettings)) // the unreadable key may have it
+	// The unreadable key may be the one with this name.
+	e.WaitCondition("mine", v1alpha2.ConditionConfigGenerated, metav1.ConditionFalse, string(problem.InvalidOperatorSettings))
 	framework.NoError(t, suite.Admin.Delete(t.Context(), common))
 	e.WaitCondition("mine", v1alpha2.ConditionConfigGenerated, metav1.ConditionFalse, string(problem.UnknownDistribution))
 	if got := e.Deployment("mine"); got.Generation != mine.Generation {
@@ -122,7 +123,6 @@ func waitForSettingsEvent(t *testing.T, configMap, text string) {
 	})
 }
 
-// plugin runs kubectl llamastack as a user of the environment's namespace does.
 func (e *env) plugin(stdin string, args ...string) (code int, out, errs string) {
 	e.T.Helper()
 	var stdout, stderr bytes.Buffer

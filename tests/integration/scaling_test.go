@@ -18,7 +18,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/framework/suite"
 )
 
-// scale sets the number of pods by the scale subresource of an object, as an autoscaler does.
+// scale sets the number of pods by an object's scale subresource, as an autoscaler does.
 func (e *env) scale(o client.Object, replicas int32) {
 	e.T.Helper()
 	o.SetNamespace(e.Name)
@@ -32,7 +32,7 @@ func (e *env) scale(o client.Object, replicas int32) {
 	})
 }
 
-// hasReplicas waits until the Deployment asks for a number of pods, has them, and the status of the resource reports them.
+// hasReplicas waits until the Deployment desires and has the number of pods, and the resource's status reports it.
 func (e *env) hasReplicas(name string, want int32) {
 	e.T.Helper()
 	framework.Eventually(e.T, 2*time.Minute, fmt.Sprintf("%s has %d pods", name, want), func() error {
@@ -44,8 +44,8 @@ func (e *env) hasReplicas(name string, want int32) {
 	})
 }
 
-// Proves: R51, R43, L-22 (an autoscaler keeps what it set through edits of the spec; one that is paused by a Deployment of no pods stays so, and the
-// status reports how to continue).
+// Proves: R51, R43, L-22 (the replicas set by an autoscaler survive edits of the spec; an autoscaler paused by zero
+// replicas stays paused, and the status reports how to continue).
 func TestAutoscalerKeepsItsReplicasThroughEdits(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
@@ -79,7 +79,7 @@ func TestAutoscalerKeepsItsReplicasThroughEdits(t *testing.T) {
 	e.WaitReady("scaled")
 }
 
-// KEDA reads the number of pods and their selector from the scale subresource of the resource, and writes the number there.
+// KEDA reads the number of pods and their selector from the resource's scale subresource, and writes the number there.
 //
 // Proves: R50, R51, L-17.
 func TestScaleSubresourceGoesToZeroAndBack(t *testing.T) {

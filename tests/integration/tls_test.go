@@ -22,7 +22,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/framework/suite"
 )
 
-// serveTLS makes the server double show the certificate.
+// serveTLS makes the fake server present the certificate.
 func (e *env) serveTLS(certificate tls.Certificate) {
 	plain := e.Server
 	e.Server = httptest.NewUnstartedServer(plain.Config.Handler)
@@ -34,8 +34,9 @@ func (e *env) serveTLS(certificate tls.Certificate) {
 
 const withTLS = "distribution: {name: starter}\nnetworking: {tls: {enabled: true, secretName: llama-tls}}"
 
-// Proves: FR-061, FR-062, US-5.3, R20, R39 (the operator waits for the Secret, names what is wrong with it before anything is rolled out, and continues
-// by itself; Service, status and the operator's own requests use HTTPS, which it verifies, with a Secret that has no CA too).
+// Proves: FR-061, FR-062, US-5.3, R20, R39 (the operator waits for the Secret, reports errors in it before the rollout,
+// and continues once it is fixed; Service, status and the operator's requests use HTTPS, with verification also for a
+// Secret without a CA).
 func TestTLSFromASecret(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
@@ -55,12 +56,12 @@ func TestTLSFromASecret(t *testing.T) {
 		message string
 		data    func() map[string][]byte
 	}{
-		{"a private key that does not fit the certificate", func() map[string][]byte { return wrong }},
+		{"a private key that does not match the certificate", func() map[string][]byte { return wrong }},
 		{"its DNS names are llama.example", func() map[string][]byte { return ca.ServerSecret([]string{"llama.example"}) }},
-		// Made when it is written: a slow machine shall see it before it begins to be valid.
+		// Created when it is written, so that a slow machine sees it before its validity begins.
 		{"is not valid before", func() map[string][]byte {
 			late := ca.ServerSecret(hosts, func(c *x509.Certificate) { c.NotBefore = time.Now().Add(20 * time.Second) })
-			delete(late, "ca.crt") // of which the server's own certificate would be believed
+			delete(late, "ca.crt") // otherwise the server's own certificate would be trusted
 			return late
 		}},
 	} {
@@ -70,9 +71,9 @@ func TestTLSFromASecret(t *testing.T) {
 			t.Errorf("%s: there is something already: %v", step.message, e.owned())
 		}
 	}
-	// There is no event when the certificate begins to be valid.
+	// There is no event when the validity of the certificate begins.
 	e.WaitCondition("s", v1alpha2.ConditionSecretsResolved, metav1.ConditionTrue, "")
-	delete(data, "ca.crt") // as OpenShift's serving certificates are: the operator believes this certificate alone
+	delete(data, "ca.crt") // as with OpenShift's serving certificates: the operator trusts only this certificate
 	e.PutTLSSecret(&suite.Canaries, "llama-tls", data)
 	framework.Eventually(t, time.Minute, "the server is believed without a CA", func() error {
 		cr := e.WaitReady("s")
@@ -93,7 +94,8 @@ func TestTLSFromASecret(t *testing.T) {
 	e.Quiet(op)
 }
 
-// Proves: FR-061, R39 (what shows another certificate is not believed: the status has no version that it reports).
+// Proves: FR-061, R39 (the operator does not trust a server with another certificate, so the status has no reported
+// version).
 func TestAnotherServerIsNotBelieved(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)

@@ -13,8 +13,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
-// Proves: L-26, L-35 (a resource that the schema admits and Go's types cannot read reports that, and no other one suffers; what it ran before
-// goes on).
+// Proves: L-26, L-35 (a resource that the schema admits and Go's types cannot decode reports that, affects no other
+// resource, and keeps its server).
 func TestUnreadableResource(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)

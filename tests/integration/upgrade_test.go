@@ -30,10 +30,10 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/framework/suite"
 )
 
-// oldImage is what release 0.9 took the name of the distribution for: not what this operator takes it for.
+// oldImage is the image of the distribution's name in release 0.9, which differs from the one in this operator.
 const oldImage = "docker.io/llamastack/distribution-starter:0.7.0"
 
-// oldResource is the resource of release 0.9 as conversion shows it in v1alpha2.
+// oldResource is the resource of release 0.9 as conversion returns it in v1alpha2.
 const oldResource = `
 apiVersion: llamastack.io/v1alpha2
 kind: LlamaStackDistribution
@@ -52,13 +52,12 @@ spec:
       env: [{name: VLLM_URL, value: "http://vllm:8000/v1"}]
 `
 
-// release09 puts what release 0.9 leaves for the resource "old" into the namespace, and returns the uids by kind.
+// release09 creates the objects that release 0.9 leaves for the resource "old", and returns their UIDs by kind.
 func (e *env) release09(image string) map[string]types.UID {
 	e.T.Helper()
 	return e.release09Under("starter", image)
 }
 
-// release09Under is release09 with another name of the distribution.
 func (e *env) release09Under(name, image string) map[string]types.UID {
 	e.T.Helper()
 	e.Apply(strings.ReplaceAll(oldResource, "name: starter", "name: "+name))
@@ -69,7 +68,7 @@ func (e *env) release09Under(name, image string) map[string]types.UID {
 	return uids
 }
 
-// replicaSets counts the ReplicaSets of the resource, those without pods included.
+// replicaSets counts the ReplicaSets of the resource, including those without pods.
 func (e *env) replicaSets(resource string) int {
 	e.T.Helper()
 	var list appsv1.ReplicaSetList
@@ -77,8 +76,10 @@ func (e *env) replicaSets(resource string) int {
 	return len(list.Items)
 }
 
-// Proves: R21, R48, R89, R91, R22, L-25, L-28, L-04, L-06 (a server of release 0.9 goes on, and the status names the newest release line; the
-// first edit is one rollout, and what the old operator made and nobody wants is gone). TestReplayOfRelease09IsAdopted looks at the objects.
+// Proves: R21, R48, R89, R91, R22, L-25, L-28, L-04, L-06 (a server of release 0.9 keeps running, and the status names
+// the newest release line; the first edit is one rollout, which removes unused objects of the old operator).
+//
+// TestReplayOfRelease09IsAdopted compares the objects.
 func TestUpgradeFromRelease09(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
@@ -94,7 +95,7 @@ func TestUpgradeFromRelease09(t *testing.T) {
 	e.WaitReady("old")
 	e.Quiet(op)
 	op.Stop()
-	op = e.StartOperator("9.9.9") // neither a restart nor a newer build rolls out
+	op = e.StartOperator("9.9.9") // neither a restart nor a newer build causes a rollout
 	e.WaitReady("old")
 	e.Quiet(op)
 	if diff := cmp.Diff(before.Spec, e.Deployment("old").Spec); diff != "" || e.replicaSets("old") != 1 {
@@ -125,7 +126,7 @@ func TestUpgradeFromRelease09(t *testing.T) {
 	}
 	framework.Eventually(t, 2*time.Minute, "the CA bundle of release 0.9 goes with its last pod", func() error {
 		if err := e.Get(&corev1.ConfigMap{}, "old-ca-bundle"); !apierrors.IsNotFound(err) {
-			return fmt.Errorf("old-ca-bundle is still there: %v", err) //nolint:errorlint // may be none
+			return fmt.Errorf("old-ca-bundle is still there: %v", err) //nolint:errorlint // may be nil
 		}
 		return nil
 	})
@@ -137,7 +138,8 @@ func TestUpgradeFromRelease09(t *testing.T) {
 		t.Errorf("%d ReplicaSets, want the old one and one more", n)
 	}
 
-	// The image of release 0.9 stays until the distribution changes: the operator's own could be of another release line.
+	// The image of release 0.9 stays until the distribution changes: the operator's image could be of another release
+	// line.
 	if d := e.Deployment("old"); server.Image != oldImage || d.Annotations[names.AnnotationAdoptedImage] != oldImage {
 		t.Errorf("image %s, annotations %v", server.Image, d.Annotations)
 	}
@@ -151,8 +153,9 @@ func TestUpgradeFromRelease09(t *testing.T) {
 	})
 }
 
-// Proves: R48, R89, R91, R19, R81 (under a name that nobody has registered, what release 0.9 runs goes on: an edit of the workload applies with the same
-// image, one that needs a generated configuration waits and changes nothing, and says how to go on; registering the name is enough).
+// Proves: R48, R89, R91, R19, R81 (a server of release 0.9 under an unregistered name keeps running: a workload edit is
+// applied with the same image, and an edit that needs a generated configuration waits until the name is registered, as
+// the message says).
 func TestUnknownNameOfRelease09GoesOn(t *testing.T) {
 	t.Parallel()
 	e := newEnvWithSettings(t)
@@ -203,7 +206,7 @@ func TestUnknownNameOfRelease09GoesOn(t *testing.T) {
 	})
 }
 
-// Proves: R16 (a server that is older than all that is known is left alone), R19.
+// Proves: R16 (a server older than all known releases keeps running unchanged), R19.
 func TestServersBeforeTheFirstLineAreLeftAlone(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
@@ -219,7 +222,7 @@ func TestServersBeforeTheFirstLineAreLeftAlone(t *testing.T) {
 	}
 }
 
-// Proves: R21, L-04 (what release 0.9 made is taken over where its Deployment is gone).
+// Proves: R21, L-04 (objects of release 0.9 are adopted although their Deployment is gone).
 func TestUpgradeWithoutDeployment(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)

@@ -31,14 +31,15 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/framework/suite"
 )
 
-// validation is the validating webhook, configured as it ships but for its address, for the namespace of one test.
+// validation is the released validating webhook, with another address, for the namespace of one test.
 type validation struct {
 	asked  atomic.Int32
 	broken atomic.Bool
 	server *httptest.Server
 }
 
-// startValidation lets the API server ask this process, with the operator's permissions, and waits until it does.
+// startValidation makes the API server call a webhook in this process, with the operator's permissions, and waits until
+// it does.
 func (e *env) startValidation() *validation {
 	e.T.Helper()
 	reader, err := client.New(suite.OperatorConfig, client.Options{Scheme: suite.Scheme})
@@ -67,7 +68,7 @@ func (e *env) startValidation() *validation {
 			URL: &url, CABundle: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: v.server.Certificate().Raw}),
 		}
 		w.NamespaceSelector = &metav1.LabelSelector{MatchLabels: map[string]string{corev1.LabelMetadataName: e.Name}}
-		w.TimeoutSeconds = new(int32(30)) // who else uses the machine decides nothing here
+		w.TimeoutSeconds = new(int32(30)) // a busy machine must not cause timeouts
 	}
 	framework.NoError(e.T, suite.Admin.Create(e.T.Context(), &configuration))
 	e.T.Cleanup(func() { _ = suite.Admin.Delete(context.Background(), &configuration) })
@@ -83,7 +84,8 @@ func (e *env) startValidation() *validation {
 
 const validVLLM = "distribution: {name: starter}\nproviders: {inference: {provider: vllm, endpoint: 'http://vllm:8000', apiKey: {name: creds, key: token}}}\n"
 
-// Proves: FR-073, FR-074, FR-075, NFR-004, EC-5, R3, R20, R34, R57, R64 (what kubectl prints of the webhook's answers).
+// Proves: FR-073, FR-074, FR-075, NFR-004, EC-5, R3, R20, R34, R57, R64 (the webhook's messages as kubectl prints
+// them).
 func TestValidatingWebhook(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
@@ -92,11 +94,12 @@ func TestValidatingWebhook(t *testing.T) {
 	const refused = `The LlamaStackDistribution "s" is invalid: `
 	for name, c := range map[string]struct {
 		spec string
-		want []string // the beginnings of the printed messages
+		want []string // prefixes of the printed messages
 	}{
 		"right": {validVLLM, []string{"llamastackdistribution.llamastack.io/s created"}},
 		"an unknown distribution": {"distribution: {name: startr}", []string{
-			refused + `spec.distribution.name: Unsupported value: "startr": did you mean "starter"? known distributions: meta-reference-gpu, `, // and those that other tests register
+			// Other tests may register further distributions.
+			refused + `spec.distribution.name: Unsupported value: "startr": did you mean "starter"? known distributions: meta-reference-gpu, `,
 		}},
 		"two errors and a warning": {validVLLM + "resources: {models: [{name: m, provider: vlm}, {name: n2, provider: nobody}]}\nnetworking: {tls: {secretName: s}}", []string{
 			"Warning: spec.networking.tls.secretName: has no effect while TLS is not enabled: set spec.networking.tls.enabled: true, or remove it",
@@ -104,7 +107,8 @@ func TestValidatingWebhook(t *testing.T) {
 			`* spec.resources.models[0].provider: Not found: "vlm": there is no inference provider with this id: did you mean "vllm"? configure it under`,
 			`* spec.resources.models[1].provider: Not found: "nobody": there is no inference provider with this id: configure it under`,
 		}},
-		// Whether Secrets and ConfigMaps exist, and which keys they have, is for those who may read them.
+		// The webhook does not check whether Secrets, ConfigMaps and their keys exist, because the user may not be allowed to
+		// read them.
 		"a Secret that is not there": {strings.Replace(validVLLM, "name: creds", "name: later", 1), []string{"llamastackdistribution.llamastack.io/s created"}},
 		"a key that is not there":    {strings.Replace(validVLLM, "key: token", "key: tokn", 1), []string{"llamastackdistribution.llamastack.io/s created"}},
 		"ConfigMaps that are not there": {"distribution: {image: 'registry.example/ogx:1.2.0'}\noverrideConfig: {configMapName: mine}\n" +
@@ -112,7 +116,8 @@ func TestValidatingWebhook(t *testing.T) {
 	} {
 		var out string
 		var lines []string
-		framework.Eventually(t, time.Minute, name, func() (err error) { // the API server goes on without a webhook that is late, on a busy machine
+		// The API server ignores a webhook that is late, as on a busy machine.
+		framework.Eventually(t, time.Minute, name, func() (err error) {
 			out, err = e.TryApply(framework.Manifest("s", c.spec), "--dry-run=server")
 			if lines = slices.Collect(strings.Lines(out)); len(lines) != len(c.want) {
 				return fmt.Errorf("%w: %d lines, want %d:\n%s", err, len(lines), len(c.want), out)
@@ -130,7 +135,7 @@ func TestValidatingWebhook(t *testing.T) {
 	}
 }
 
-// What the pages show is taken by the API server and by the webhook.
+// The API server and the webhook admit the resources in the pages.
 //
 // Proves: FR-061, FR-064, FR-065, US-2.2.
 func TestResourcesOfThePagesAreAdmitted(t *testing.T) {
@@ -149,7 +154,8 @@ func TestResourcesOfThePagesAreAdmitted(t *testing.T) {
 			if i+1 < len(blocks) && blocks[i+1].Info == "text findings" {
 				findings = blocks[i+1].Text
 			}
-			// A page says which resources have an error. One for another release line than the settings' is rendered with it by the plugin's test.
+			// A page says which resources are invalid. The plugin's test renders those for another release line than the
+			// settings'.
 			if strings.Contains(findings, "error: ") || b.Info != "yaml" && b.Info != "yaml resource" || yaml.Unmarshal([]byte(b.Text), &cr.Object) != nil || cr.GroupVersionKind() != v1alpha2.GroupVersion.WithKind(v1alpha2.Kind) {
 				continue
 			}
@@ -167,7 +173,7 @@ func TestResourcesOfThePagesAreAdmitted(t *testing.T) {
 	}
 }
 
-// Proves: R57 (nothing but a change of the spec is asked about, each request once, and no answer refuses nothing).
+// Proves: R57 (the webhook is called once for each change of the spec only, and a failing webhook rejects no request).
 func TestValidatingWebhookIsAskedOnce(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)

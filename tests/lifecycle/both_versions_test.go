@@ -22,7 +22,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/framework/suite"
 )
 
-// Proves: R52, R57, FR-075 (what release 0.9 admitted is admitted in v1alpha1, with warnings, where v1alpha2 refuses it).
+// Proves: R52, R57, FR-075 (what release 0.9 admitted is still admitted in v1alpha1, with warnings, even if v1alpha2
+// rejects it).
 func TestV1alpha1IsNeverRefused(t *testing.T) {
 	t.Parallel()
 	s := serveOne(t)
@@ -51,14 +52,14 @@ func TestV1alpha1IsNeverRefused(t *testing.T) {
 			}
 		}
 	}
-	// What is stored in spite of its errors can be labeled in both versions, and edited in the one that admitted it.
+	// An object that was stored despite its errors can be labeled in both versions, and edited in the version that
+	// admitted it.
 	s.Kubectl("label", "llsd", "old", long, "a=b")
 	s.Kubectl("label", v1alpha1Kind, "old", long, "c=d")
 	s.Kubectl("patch", v1alpha1Kind, "old", "--type=merge", "-p", `{"spec":{"replicas":2}}`)
 	s.Kubectl("patch", "llsd", "old", "--type=merge", "-p", `{"spec":{"networking":{"port":8500}}}`)
 }
 
-// awaitValidation waits until the API server asks the webhook.
 func (s *controlPlane) awaitValidation() {
 	s.T.Helper()
 	framework.Eventually(s.T, time.Minute, "the API server asks the webhook", func() error {
@@ -70,7 +71,7 @@ func (s *controlPlane) awaitValidation() {
 	})
 }
 
-// release09CRD is the CRD as release 0.9 has it: the schema of v1alpha1, which is what is stored, and nobody converts.
+// release09CRD returns the CRD of release 0.9: it stores v1alpha1, and has no conversion.
 func release09CRD(t *testing.T) string {
 	t.Helper()
 	raw, err := os.ReadFile(filepath.Join(framework.Root(), "config", "crd", "bases", "llamastack.io_llamastackdistributions.yaml"))
@@ -94,10 +95,9 @@ func release09CRD(t *testing.T) string {
 	return string(old)
 }
 
-// manifests is what someone applies and applies again, by namespace.
 type manifests map[string][]string
 
-// add takes the files that match, each into the first namespace that has nothing of its name.
+// add adds the matching files, each to the first namespace without an object of its name.
 func (m manifests) add(t *testing.T, prefix string, patterns ...string) {
 	t.Helper()
 	for _, pattern := range patterns {
@@ -119,7 +119,6 @@ func (m manifests) add(t *testing.T, prefix string, patterns ...string) {
 	}
 }
 
-// each runs kubectl for the manifests of each namespace.
 func (m manifests) each(s *controlPlane, verb string, check func(namespace, out string, err error)) {
 	for _, namespace := range slices.Sorted(maps.Keys(m)) {
 		out, err := s.Cluster.KubectlRun(s.T.Context(), verb, "-n", namespace, "-f", strings.Join(m[namespace], ","))
@@ -139,10 +138,9 @@ func (m manifests) apply(s *controlPlane) {
 	})
 }
 
-// wantNoDiff checks that the manifests differ in nothing from what is in the cluster.
 func (m manifests) wantNoDiff(s *controlPlane, when string) {
 	s.T.Helper()
-	// kubectl diff ends with an error where there is a difference.
+	// kubectl diff fails if there is a difference.
 	m.each(s, "diff", func(namespace, out string, err error) {
 		if err != nil || out != "" {
 			s.T.Errorf("%s, %s: %v\n%s", when, namespace, err, out)
@@ -162,7 +160,7 @@ func (s *controlPlane) list(version string) (*unstructured.UnstructuredList, err
 	return list, s.Client.List(s.T.Context(), list)
 }
 
-// everything is each resource of the cluster in a version, by namespace and name, without what each write changes.
+// everything returns all custom resources in a version, by namespace and name, without their resource versions.
 func (s *controlPlane) everything(version string) map[string]unstructured.Unstructured {
 	s.T.Helper()
 	list, err := s.list(version)
@@ -175,8 +173,9 @@ func (s *controlPlane) everything(version string) map[string]unstructured.Unstru
 	return all
 }
 
-// Proves: L-29, US-7.1, MIG-SVM, FR-081 (in neither version is a spec defaulted into or rewritten: after an apply nothing differs from the
-// manifest, be it stored as release 0.9 has stored it, or rewritten, or created since; and the migration changes nothing that anyone sees).
+// Proves: L-29, US-7.1, MIG-SVM, FR-081 (neither version changes a spec by defaults or rewriting: an applied manifest
+// has no diff, whether release 0.9 stored it, or it was rewritten or created since; the migration changes nothing that
+// clients see).
 func TestNoDiffBeforeAndAfterMigration(t *testing.T) {
 	t.Parallel()
 	s := newControlPlane(t)
@@ -217,7 +216,8 @@ func TestNoDiffBeforeAndAfterMigration(t *testing.T) {
 	old.wantNoDiff(s, "rewritten")
 	current.wantNoDiff(s, "after the migration")
 
-	// That all is stored in v1alpha2 shows when nobody converts any more. Lists come from the API server's cache, single objects from the store.
+	// Without a conversion webhook, readable objects are stored in v1alpha2. Lists come from the API server's cache,
+	// single objects from etcd.
 	s.service.Remove(one.server.Address().String())
 	s.service.CloseConnections()
 	for key := range before["v1alpha2"] {

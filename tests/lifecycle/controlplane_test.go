@@ -30,10 +30,10 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/framework/suite"
 )
 
-// v1alpha1Kind names the version. With the short name, llsd, kubectl uses the preferred one.
+// v1alpha1Kind names the version; for the short name llsd, kubectl uses the preferred version.
 const v1alpha1Kind = "llamastackdistributions.v1alpha1.llamastack.io"
 
-// ownClusters are the control planes that are lent to one test at a time, as many as were needed at once.
+// ownClusters is a pool of control planes, each lent to one test at a time.
 var ownClusters struct {
 	mu      sync.Mutex
 	started int
@@ -63,7 +63,7 @@ func ownCluster(t *testing.T) *framework.Cluster {
 	return c
 }
 
-// freeCluster returns a control plane that another test has left, or starts one.
+// freeCluster returns an unused control plane of the pool, or starts one.
 func freeCluster(t *testing.T) *framework.Cluster {
 	t.Helper()
 	own := &ownClusters
@@ -85,7 +85,6 @@ func freeCluster(t *testing.T) *framework.Cluster {
 	return c
 }
 
-// removeOwnClusters stops the control planes that were lent.
 func removeOwnClusters() error {
 	var all sync.WaitGroup
 	errs := make([]error, len(ownClusters.free))
@@ -96,7 +95,7 @@ func removeOwnClusters() error {
 	return errors.Join(errs...)
 }
 
-// controlPlane is the namespace default of a control plane of its own, whose API server reaches webhooks of this process.
+// controlPlane is the default namespace of a borrowed control plane, whose API server reaches webhooks of this process.
 type controlPlane struct {
 	framework.Namespace
 	service *framework.Forwarder
@@ -117,7 +116,6 @@ func newControlPlane(t *testing.T) *controlPlane {
 	}
 }
 
-// in returns another namespace of the control plane.
 func (s *controlPlane) in(namespace string) *framework.Namespace {
 	n := s.Namespace
 	n.Name = namespace
@@ -131,13 +129,12 @@ func (s *controlPlane) install() {
 	s.redirect()
 }
 
-// established waits until the API server serves what the CRDs define.
 func (s *controlPlane) established(crds ...string) {
 	s.T.Helper()
 	framework.NoError(s.T, s.Cluster.Established(s.T.Context(), crds...))
 }
 
-// redirect makes the webhooks' Service a name of this machine, because no node routes to Services here.
+// redirect makes the webhooks' Service an external name of this machine, because no node routes to Services here.
 func (s *controlPlane) redirect() {
 	s.T.Helper()
 	operator := s.in(framework.OperatorNamespace)
@@ -150,7 +147,6 @@ func (s *controlPlane) redirect() {
 			s.service.Port()))
 }
 
-// tryVersion reads a custom resource in one of the versions.
 func (s *controlPlane) tryVersion(version, name string) (*unstructured.Unstructured, error) {
 	u := &unstructured.Unstructured{}
 	u.SetAPIVersion("llamastack.io/" + version)
@@ -158,7 +154,6 @@ func (s *controlPlane) tryVersion(version, name string) (*unstructured.Unstructu
 	return u, s.Get(u, name)
 }
 
-// version reads a custom resource in one of the versions.
 func (s *controlPlane) version(version, name string) *unstructured.Unstructured {
 	s.T.Helper()
 	u, err := s.tryVersion(version, name)
@@ -173,7 +168,7 @@ func (s *controlPlane) secret() *corev1.Secret {
 	return secret
 }
 
-// injected is the CA bundle that the API server has for the conversion.
+// injected returns the CA bundle of the CRD's conversion webhook.
 func (s *controlPlane) injected() []byte {
 	s.T.Helper()
 	crd := &apiextensionsv1.CustomResourceDefinition{}
@@ -181,21 +176,19 @@ func (s *controlPlane) injected() []byte {
 	return crd.Spec.Conversion.Webhook.ClientConfig.CABundle
 }
 
-// replica is the webhooks of one replica of the operator.
 type replica struct {
 	server *webhook.Server
-	// end stops it, and done is closed when it has ended.
+	// end stops the webhooks, and done is closed when they have stopped.
 	end  func()
 	done chan struct{}
 }
 
 type replicaOptions struct {
-	elsewhere bool // certificates are made elsewhere
+	elsewhere bool // certificates come from another source
 	lifetimes certificates.Lifetimes
 	drain     time.Duration
 }
 
-// start starts a replica with the operator's own permissions.
 func (s *controlPlane) startReplica(o replicaOptions) *replica {
 	s.T.Helper()
 	if o.lifetimes == (certificates.Lifetimes{}) {
@@ -225,7 +218,7 @@ func (r *replica) ready() error {
 	return r.server.Ready(httptest.NewRequest(http.MethodGet, "/readyz", http.NoBody))
 }
 
-// serve makes a replica one of the endpoints of the Service when it is ready, as its readiness probe does.
+// serve waits until a replica is ready, and adds it to the endpoints of the Service.
 func (s *controlPlane) serve(r *replica) {
 	s.T.Helper()
 	framework.Eventually(s.T, time.Minute, "the replica is ready", r.ready)
@@ -240,7 +233,7 @@ func installed(t *testing.T) *controlPlane {
 	return s
 }
 
-// serveOne is a cluster with one replica that converts.
+// serveOne returns a control plane with one replica of the webhooks.
 func serveOne(t *testing.T) *controlPlane {
 	t.Helper()
 	s := installed(t)
@@ -248,7 +241,7 @@ func serveOne(t *testing.T) *controlPlane {
 	return s
 }
 
-// readsConverted reads a stored object in the version that it is not stored in, each time from the store.
+// readsConverted returns a function that reads an object from etcd in the version that it is not stored in.
 func (s *controlPlane) readsConverted(name string) func(context.Context) error {
 	return func(ctx context.Context) error {
 		u := &unstructured.Unstructured{}
@@ -258,14 +251,14 @@ func (s *controlPlane) readsConverted(name string) func(context.Context) error {
 	}
 }
 
-// trusting is what a client of the webhooks trusts that has the CA bundle.
+// trusting returns the TLS configuration of a webhook client with the CA bundle.
 func trusting(bundle []byte) *tls.Config {
 	roots := x509.NewCertPool()
 	roots.AppendCertsFromPEM(bundle)
 	return &tls.Config{RootCAs: roots, ServerName: framework.WebhookHost}
 }
 
-// shakesHands opens a connection of its own, with the trust that the CRD gives the API server at that moment.
+// shakesHands returns a function that opens a new connection with the CA bundle that the CRD has at that moment.
 func (s *controlPlane) shakesHands(trust func() *tls.Config) func(context.Context) error {
 	return func(ctx context.Context) error {
 		conn, err := (&tls.Dialer{Config: trust()}).DialContext(ctx, "tcp", s.service.Address())
@@ -276,7 +269,6 @@ func (s *controlPlane) shakesHands(trust func() *tls.Config) func(context.Contex
 	}
 }
 
-// operatorClient has the operator's own permissions.
 func (s *controlPlane) operatorClient() client.Client {
 	s.T.Helper()
 	config, err := s.Cluster.ServiceAccountConfig(framework.OperatorNamespace, framework.OperatorName)
@@ -286,7 +278,6 @@ func (s *controlPlane) operatorClient() client.Client {
 	return operator
 }
 
-// migration is the migration of storage with the operator's own permissions.
 func (s *controlPlane) migration() *storageversion.Migration {
 	operator := s.operatorClient()
 	return &storageversion.Migration{Live: operator, Client: operator, StatusClient: operator}

@@ -20,14 +20,14 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/framework/suite"
 )
 
-// moduleDir is where the source of a Go module is, of the version that the operator is built with.
+// moduleDir returns the source folder of a Go module, in the version that the operator requires.
 func moduleDir(t *testing.T, module string) string {
 	t.Helper()
 	return framework.Output(t, time.Minute, nil, "go", "-C", framework.Root(), "list", "-m", "-f", "{{.Dir}}", module)
 }
 
-// routeStatus is what OpenShift's router writes, httpRouteStatus what an implementation of the Gateway API writes, and ingressStatus what an ingress
-// controller writes.
+// routeStatus, httpRouteStatus and ingressStatus are written by OpenShift's router, an implementation of the Gateway
+// API and an ingress controller.
 const (
 	routeStatus = `{"status":{"ingress":[{"host":"s-route-ai.apps.example.com","routerName":"default",
 		"conditions":[{"type":"Admitted","status":"True"}]}]}}`
@@ -40,15 +40,16 @@ const (
 const gateway = `{apiVersion: gateway.networking.k8s.io/v1, kind: Gateway, metadata: {name: public, namespace: gateways}, spec: {gatewayClassName: example,
   listeners: [{name: https, protocol: HTTPS, port: 8443, tls: {certificateRefs: [{name: public}]}}]}}`
 
-// The real API server has the real types of OpenShift and of the Gateway API. There is no data plane: the test writes the status that one would
-// write. The operator runs with its released permissions, and is denied nothing.
+// The API server has the real CRDs of OpenShift and of the Gateway API. There is no data plane: the test writes the
+// status that it would write.
 //
 // Proves: FR-064, FR-065, US-5.1, US-5.2, R61, R62, L-19.
 func TestEdgeFollowsTheSettingWithStatusWrittenByTheTest(t *testing.T) {
 	t.Parallel()
 	s := installed(t)
 	s.Kubectl("apply", "-f", filepath.Join(moduleDir(t, "github.com/openshift/api"), "route", "v1", "zz_generated.crd-manifests", "routes.crd.yaml"))
-	for _, kind := range []string{"gatewayclasses", "gateways", "httproutes"} { // others need a newer Kubernetes than the operator
+	// The other CRDs need a newer Kubernetes than the operator.
+	for _, kind := range []string{"gatewayclasses", "gateways", "httproutes"} {
 		s.Kubectl("apply", "--server-side", "-f", filepath.Join(moduleDir(t, "sigs.k8s.io/gateway-api"), "config", "crd", "standard", "gateway.networking.k8s.io_"+kind+".yaml"))
 	}
 	s.established("crd/routes.route.openshift.io", "crd/httproutes.gateway.networking.k8s.io",
@@ -96,8 +97,8 @@ func TestEdgeFollowsTheSettingWithStatusWrittenByTheTest(t *testing.T) {
 	s.nothingWasDenied()
 }
 
-// editRoute edits what an admitted Route is made of, and ends with another Route that is admitted: a Route that the router has not admitted as it is now
-// has no URL, what is no longer desired goes from the object, and what is not exposed has none.
+// editRoute edits an admitted Route and its inputs: a Route has no URL until the router admits its current form, and
+// removed fields leave the object.
 func (s *controlPlane) editRoute() {
 	s.T.Helper()
 	s.networking(`{"expose":{"hostname":"llama.example.com"}}`)
@@ -112,7 +113,7 @@ func (s *controlPlane) editRoute() {
 	s.in("ai").PutTLSSecret(&suite.Canaries, "s-tls", ca.ServerSecret([]string{"s-service.ai.svc"}))
 	s.networking(`{"tls":{"enabled":true,"secretName":"s-tls"}}`)
 	s.waitField("route/s-route", termination, strings.TrimSpace("reencrypt "+string(ca.PEM)))
-	// OpenShift's serving certificates have no CA in their Secret: the router verifies them by its own.
+	// OpenShift's serving certificates have no CA in their Secret: the router verifies them by its own CA bundle.
 	s.Kubectl("patch", "secret", "s-tls", "-n", "ai", "--type=merge", "-p", `{"data":{"ca.crt":null}}`)
 	s.waitField("route/s-route", termination, "reencrypt")
 	s.networking(`{"tls":null}`)
@@ -127,7 +128,6 @@ func (s *controlPlane) editRoute() {
 	s.waitURL("https://s-route-ai.apps.example.com")
 }
 
-// editHTTPRoute does the same with an HTTPRoute.
 func (s *controlPlane) editHTTPRoute() {
 	s.T.Helper()
 	s.networking(`{"expose":{"hostname":"llama.example.com"},"port":9000}`)
@@ -144,13 +144,12 @@ func (s *controlPlane) editHTTPRoute() {
 	s.networking(`{"expose":true}`)
 }
 
-// networking edits this part of the spec.
 func (s *controlPlane) networking(patch string) {
 	s.T.Helper()
 	s.Kubectl("patch", "llsd", "s", "-n", "ai", "--type=merge", "-p", `{"spec":{"networking":`+patch+`}}`)
 }
 
-// edgeKinds are those of the objects that this test waits for, by what kubectl calls them.
+// edgeKinds has the kinds that this test waits for, by their names in kubectl.
 var edgeKinds = map[string]schema.GroupVersionKind{
 	"llsd":      v1alpha2.GroupVersion.WithKind(v1alpha2.Kind),
 	"route":     {Group: "route.openshift.io", Version: "v1", Kind: "Route"},
@@ -158,7 +157,7 @@ var edgeKinds = map[string]schema.GroupVersionKind{
 	"ingress":   {Group: "networking.k8s.io", Version: "v1", Kind: "Ingress"},
 }
 
-// value is what "kubectl get -o jsonpath=PATH" prints, without the program: a wait asks often.
+// value returns the output of "kubectl get -o jsonpath=PATH" without running kubectl, because waits call it often.
 func (s *controlPlane) value(object, path string) (string, error) {
 	kind, name, _ := strings.Cut(object, "/")
 	u := &unstructured.Unstructured{}
@@ -175,7 +174,6 @@ func (s *controlPlane) value(object, path string) (string, error) {
 	return strings.TrimSpace(text.String()), err
 }
 
-// waitField waits until an object has a value.
 func (s *controlPlane) waitField(object, path, want string) {
 	s.T.Helper()
 	framework.Eventually(s.T, 2*time.Minute, object+" has "+path, func() error {
@@ -187,7 +185,6 @@ func (s *controlPlane) waitField(object, path, want string) {
 	})
 }
 
-// edge writes the setting.
 func (s *controlPlane) edge(value string) {
 	s.T.Helper()
 	s.Apply(fmt.Sprintf("{apiVersion: v1, kind: ConfigMap, metadata: {name: llama-stack-operator-config, namespace: %s}, data: {edge: %q}}",
@@ -200,7 +197,7 @@ func (s *controlPlane) admit(object, status string) {
 	s.Kubectl("patch", object, "-n", "ai", "--subresource=status", "--type=merge", "-p", status)
 }
 
-// waitEdge waits until this object alone exposes the server, and Ready reports what it waits for.
+// waitEdge waits until only this object exposes the server, and Ready reports what it waits for.
 func (s *controlPlane) waitEdge(object, pending string) {
 	s.T.Helper()
 	framework.Eventually(s.T, 2*time.Minute, "exposed by "+object, func() error {
@@ -226,7 +223,7 @@ func (s *controlPlane) waitEdge(object, pending string) {
 	})
 }
 
-// waitMessage waits until the message of a condition is as it shall be.
+// waitMessage waits until the message of a condition satisfies is.
 func (s *controlPlane) waitMessage(name, condition string, is func(message string) bool) {
 	s.T.Helper()
 	framework.Eventually(s.T, 2*time.Minute, condition+" of "+name, func() error {
@@ -243,7 +240,7 @@ func (s *controlPlane) waitURL(want string) {
 	s.waitField("llsd/s", "{.status.routeURL}", want)
 }
 
-// nothingWasDenied reports requests of the operator's that the API server denied.
+// nothingWasDenied fails the test if the API server denied requests of the operator.
 func (s *controlPlane) nothingWasDenied() {
 	s.T.Helper()
 	made, err := s.Cluster.Requests()

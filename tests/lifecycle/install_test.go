@@ -16,7 +16,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/framework/suite"
 )
 
-// oldCRD is a CRD of this name that has stored v1alpha1 objects, as the v0.9 operator leaves it.
+// oldCRD is a CRD of this name that has stored v1alpha1 objects, as release 0.9 leaves it.
 const oldCRD = `
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
@@ -39,7 +39,6 @@ var manager = sync.OnceValues(func() (string, error) {
 	return binary, framework.GoBuild(context.Background(), binary, "./cmd/manager")
 })
 
-// buildManager returns the operator's program.
 func buildManager(t testing.TB) string {
 	t.Helper()
 	binary, err := manager()
@@ -47,13 +46,12 @@ func buildManager(t testing.TB) string {
 	return binary
 }
 
-// run starts the program with the operator's own permissions, as its Deployment does.
+// run starts the program with the operator's permissions, as its Deployment does.
 func (s *controlPlane) run(binary string, args ...string) *framework.Process {
 	s.T.Helper()
 	return s.runAs(binary, s.operatorKubeconfig(), args...)
 }
 
-// operatorKubeconfig returns a file with the operator's own permissions.
 func (s *controlPlane) operatorKubeconfig() string {
 	s.T.Helper()
 	file, err := s.Cluster.OperatorKubeconfig()
@@ -69,7 +67,7 @@ func (s *controlPlane) runAs(binary, kubeconfig string, args ...string) *framewo
 	})
 }
 
-// start runs the program until it is ready, and makes it an endpoint of the webhooks' Service.
+// start runs the program until it is ready, and adds it to the endpoints of the webhooks' Service.
 func (s *controlPlane) start(binary string, args ...string) *framework.Process {
 	s.T.Helper()
 	p := s.run(binary, args...)
@@ -78,7 +76,7 @@ func (s *controlPlane) start(binary string, args ...string) *framework.Process {
 	return p
 }
 
-// storageIn is a patch of the CRD that makes the version the stored one.
+// storageIn returns a patch of the CRD that makes the version the stored one.
 func (s *controlPlane) storageIn(version string) string {
 	s.T.Helper()
 	var patch []string
@@ -88,8 +86,8 @@ func (s *controlPlane) storageIn(version string) string {
 	return "[" + strings.Join(patch, ",") + "]"
 }
 
-// Proves: US-7.1, L-25, L-27, L-29, MIG-SVM, FR-081, R21 (installed over release 0.9, whose objects are stored as v1alpha1; its webhooks work before
-// its caches are filled, which need them; any replica serves, one reconciles).
+// Proves: US-7.1, L-25, L-27, L-29, MIG-SVM, FR-081, R21 (installed over release 0.9 with objects stored as v1alpha1;
+// the webhooks work before the caches are filled, which need them; all replicas serve webhooks, one reconciles).
 func TestInstallOverV09(t *testing.T) {
 	s := newControlPlane(t)
 	s.Apply(oldCRD)
@@ -105,7 +103,7 @@ func TestInstallOverV09(t *testing.T) {
 		t.Error("it is read as v1alpha2 although nobody converts yet: nothing below shows anything")
 	}
 
-	// Without an operator for good, this lets go of what is stored as v1alpha1.
+	// Without an operator, this allows deleting objects that are stored as v1alpha1.
 	s.Kubectl("patch", framework.CRD, "--type=merge", "-p", `{"spec":{"conversion":{"strategy":"None","webhook":null}}}`)
 	s.Kubectl("delete", "namespace", "stuck", "--timeout=60s")
 	s.Kubectl("apply", "-f", filepath.Join(framework.Root(), "dist", "install.yaml"))
@@ -124,7 +122,7 @@ func TestInstallOverV09(t *testing.T) {
 	s.Kubectl("wait", "--for=delete", "namespace/leaving", "--timeout=60s")
 
 	framework.Eventually(t, time.Minute, "everything is stored in the current version", s.stores(`["v1alpha2"]`))
-	// Without v1alpha1 stored, and applied again as GitOps does, the CRD works on.
+	// Once no v1alpha1 object is stored, applying the CRD again, as GitOps does, keeps it working.
 	s.Kubectl("apply", "-f", filepath.Join(framework.Root(), "dist", "install.yaml"))
 	s.redirect()
 	framework.Eventually(t, time.Minute, "the operator injects its CA bundle once more", func() error {
@@ -133,7 +131,7 @@ func TestInstallOverV09(t *testing.T) {
 	})
 	s.wantFields("v1alpha1", "kept", map[string]any{"spec.server.containerSpec.name": "main", "spec.server.containerSpec.port": 8400})
 
-	// Someone puts back a definition that stores v1alpha1, and then this one again: the operator need not be restarted.
+	// The CRD is replaced by one that stores v1alpha1, and restored: the operator works without a restart.
 	for _, storage := range []string{"v1alpha1", "v1alpha2"} {
 		s.Kubectl("patch", framework.CRD, "--type=json", "-p", s.storageIn(storage))
 		s.Kubectl("annotate", "llamastackdistributions.v1alpha2.llamastack.io", "kept", "stored-in="+storage, "--overwrite")

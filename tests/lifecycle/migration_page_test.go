@@ -29,7 +29,6 @@ func readMigrationPage(t *testing.T) (resources, commands []string) {
 	return resources, commands
 }
 
-// follower follows pages with a control plane.
 type follower struct {
 	*framework.Follower
 	*controlPlane
@@ -40,8 +39,8 @@ func (s *controlPlane) follower() *follower {
 	return &follower{framework.NewFollower(s.T, s.Cluster), s}
 }
 
-// Proves: US-7.1, US-7.2, US-7.3, MIG-EX, L-29 (anyone who follows the page about migration gets there: nothing changes until they change it, and
-// nothing of what they replaced stays).
+// Proves: US-7.1, US-7.2, US-7.3, MIG-EX, L-29 (following the page about migration works: the resource changes only by
+// the user's edits, and replaced objects are removed).
 func TestMigrationPage(t *testing.T) {
 	t.Parallel()
 	s := serveOne(t)
@@ -92,7 +91,7 @@ func TestMigrationPage(t *testing.T) {
 			t.Errorf("converting changed generation %d to %d", before.GetGeneration(), after.GetGeneration())
 		}
 		f.Write("shown.yaml", resources[converted])
-		f.Run("kubectl diff -f shown.yaml") // ends with an error where there is a difference
+		f.Run("kubectl diff -f shown.yaml") // exits with 1 if there is a difference
 
 		f.Write("my-llsd-v1alpha2.yaml", resources[declared])
 		for _, commands := range []string{apply, replace} {
@@ -130,7 +129,8 @@ func TestMigrationPage(t *testing.T) {
 		}
 		for _, file := range append(manifests, filepath.Join(framework.Root(), "tests", "integration", "testdata", "v1alpha1-full.yaml")) {
 			f.Run("kubectl apply -f " + file)
-			if out := f.Run("kubectl llamastack convert -f " + file + " --to v1alpha2 2>/dev/null | kubectl diff -f -"); out != "" { // a difference is an error
+			// kubectl diff fails if there is a difference.
+			if out := f.Run("kubectl llamastack convert -f " + file + " --to v1alpha2 2>/dev/null | kubectl diff -f -"); out != "" {
 				t.Errorf("%s:\n%s", file, out)
 			}
 			f.Run("kubectl delete -f " + file)
@@ -138,7 +138,7 @@ func TestMigrationPage(t *testing.T) {
 	})
 }
 
-// wantManifest compares the object with what the manifest says, no more and no less.
+// wantManifest checks that the object has exactly the manifest's fields.
 func (s *controlPlane) wantManifest(t *testing.T, name, manifest string) {
 	t.Helper()
 	var want map[string]any

@@ -14,7 +14,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
-// storedVersion is the version that an object of the namespace default is stored in.
+// storedVersion returns the version in which etcd has an object of the default namespace.
 func (s *controlPlane) storedVersion(name string) string {
 	s.T.Helper()
 	stored, err := s.Cluster.Stored(s.T.Context(), "llamastack.io/llamastackdistributions", "default", name)
@@ -22,7 +22,7 @@ func (s *controlPlane) storedVersion(name string) string {
 	return strings.TrimPrefix(fmt.Sprint(stored["apiVersion"]), "llamastack.io/")
 }
 
-// stores returns a check whether the CRD has these stored versions.
+// stores returns a function that checks the stored versions in the CRD's status.
 func (s *controlPlane) stores(want string) func() error {
 	return func() error {
 		if got := strings.TrimSpace(s.Kubectl("get", framework.CRD, "-o", "jsonpath={.status.storedVersions}")); got != want {
@@ -32,8 +32,8 @@ func (s *controlPlane) stores(want string) func() error {
 	}
 }
 
-// Proves: MIG-SVM, L-29, R57, R22 (what lies in the store is in v1alpha2 afterwards, what v1alpha2 would refuse included, and nobody sees a
-// difference; with --migrate-storage=false nothing of it happens).
+// Proves: MIG-SVM, L-29, R57, R22 (the migration rewrites all objects to v1alpha2, including those that v1alpha2 would
+// reject, without a visible change; --migrate-storage=false disables it).
 func TestMigrationRewritesTheStore(t *testing.T) {
 	t.Parallel()
 	s := newControlPlane(t)

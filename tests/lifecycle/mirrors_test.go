@@ -25,8 +25,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/framework/suite"
 )
 
-// The real API server has the real types of OpenShift. Images that only a mirror has are read there as soon as the cluster says so, by digest and by tag;
-// pods keep the references of their users. The operator runs with its released permissions, and is denied nothing.
+// The API server has the real CRDs of OpenShift. The operator reads the labels of images that only a mirror has, by
+// digest and by tag, once the cluster declares the mirror; pods keep the users' image references.
 //
 // Proves: ICSP, FR-027f, L-19.
 func TestMirrorsOfTheClusterAreAsked(t *testing.T) {

@@ -32,8 +32,8 @@ workload: {storage: {}, podDisruptionBudget: {}, autoscaling: {maxReplicas: 2}}
 networking: {expose: {hostname: a.example}, allowedFrom: {namespaces: [a]}}
 `
 
-// The program as the overlay of docs/namespaced.md runs it works in two namespaces with Roles only: it is denied nothing, it asks for nothing in other
-// namespaces or in the whole cluster, and if it asked, it would be denied.
+// The program runs as in the overlay of docs/namespaced.md, in two namespaces with Roles only. No request is denied,
+// and none concerns other namespaces or the whole cluster.
 //
 // Proves: L-34, L-19, R72 (also for a Secret that only the operator's settings name).
 func TestNamespacedOperatorStaysInItsNamespaces(t *testing.T) {
@@ -71,7 +71,7 @@ func TestNamespacedOperatorStaysInItsNamespaces(t *testing.T) {
 	for _, namespace := range watched {
 		s.waitAvailable(namespace)
 	}
-	// A reference that appears, the operator's settings, an edit, and the end of a resource.
+	// A new reference, the operator's settings, an edit, and the deletion of a resource.
 	s.Kubectl("create", "configmap", "llama-stack-operator-config", "-n", framework.OperatorNamespace, "--from-literal=forbid=[commandAndArgs]")
 	s.Kubectl("patch", "llsd", "s", "-n", watched[0], "--type=merge", "-p", `{"spec":{"workload":{"overrides":{"args":["--quiet"]}}}}`)
 	s.in(watched[0]).WaitCondition("s", "ConfigGenerated", "False", "ForbiddenBySettings")
@@ -105,7 +105,8 @@ func TestNamespacedOperatorStaysInItsNamespaces(t *testing.T) {
 	}
 }
 
-// secretOfPodDefaultsArrives has the pods of all servers read a Secret: it is waited for, and its new content rolls the pods.
+// secretOfPodDefaultsArrives makes the pods of all servers read a Secret: the operator waits for it, and its new
+// content rolls the pods.
 func (s *controlPlane) secretOfPodDefaultsArrives(namespace string) {
 	t := s.T
 	t.Helper()
@@ -136,8 +137,8 @@ func (s *controlPlane) secretOfPodDefaultsArrives(namespace string) {
 	s.Kubectl("delete", "configmap", "llama-stack-operator-config", "-n", framework.OperatorNamespace)
 }
 
-// overlayArgs are the arguments of the operator in the overlay, but for addresses that this process chooses, and the namespaces that
-// they name.
+// overlayArgs returns the operator's arguments and watched namespaces in the overlay, with the addresses replaced by
+// those of this process.
 func overlayArgs(t *testing.T, s *controlPlane, overlay string) (args, watched []string) {
 	t.Helper()
 	for document := range strings.SplitSeq(s.Kubectl("kustomize", overlay), "\n---\n") {
@@ -163,7 +164,7 @@ func (s *controlPlane) waitAvailable(namespace string) {
 	s.in(namespace).WaitCondition("s", "Available", "True", "")
 }
 
-// deniedOutside checks that the Roles allow nothing in the whole cluster and in the namespace.
+// deniedOutside checks that the Roles grant nothing in the whole cluster and in the namespace.
 func (s *controlPlane) deniedOutside(namespace string) {
 	s.T.Helper()
 	config, err := s.Cluster.ServiceAccountConfig(framework.OperatorNamespace, framework.OperatorName)

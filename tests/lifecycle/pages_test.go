@@ -20,8 +20,9 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
-// pagesOfReference are the pages whose commands need a control plane and no node, in this order: the last ones replace what others need. Of each, how many
-// blocks there are, and what is called before a block that contains a text and returns what is called after it.
+// pagesOfReference are the pages whose commands need a control plane and no node, with the number of their blocks. They
+// run in this order, because the last ones replace what the others need; around has functions to call before and after
+// a block that contains a text.
 var pagesOfReference = []struct {
 	page, info string
 	blocks     int
@@ -47,17 +48,17 @@ var pagesOfReference = []struct {
 	{page: "downgrade.md", info: "sh", blocks: 1},
 }
 
-// followedElsewhere are the blocks of these pages that other tests follow: with Helm's library, and with a browser.
+// followedElsewhere are the blocks that other tests run, with Helm's library and with a browser.
 var followedElsewhere = []string{"helm ", "llamastack playground"}
 
-// openKinds are kinds of others, of which the pages apply objects. Their definitions here take anything.
+// openKinds are other projects' kinds in the pages, for which the test installs CRDs without a schema.
 var openKinds = map[string][]string{
 	"monitoring.coreos.com": {"ServiceMonitor", "PodMonitor", "PrometheusRule"}, "cert-manager.io": {"Certificate", "Issuer"},
 }
 
-// Anyone who follows the pages of reference gets there: each block "sh" succeeds, and each command of a block "console" prints what the page shows.
+// Each block "sh" succeeds, and each command of a block "console" prints what the page shows.
 //
-// Proves: NFR-004, FR-075 (what the documentation says can be done).
+// Proves: NFR-004, FR-075.
 func TestPagesOfReference(t *testing.T) {
 	t.Parallel()
 	s := serveOne(t)
@@ -92,7 +93,7 @@ func TestPagesOfReference(t *testing.T) {
 	}
 }
 
-// replacesCertificate returns the check that the API server asks the webhook by another certificate than now.
+// replacesCertificate returns a check that the API server calls the webhook with a new certificate.
 func (f *follower) replacesCertificate() (after func()) {
 	old := f.secret().Data[corev1.TLSCertKey]
 	return func() {
@@ -106,7 +107,7 @@ func (f *follower) replacesCertificate() (after func()) {
 			}
 			return f.shakesHands(func() *tls.Config { return trusting(made.Data[corev1.ServiceAccountRootCAKey]) })(f.T.Context())
 		})
-		f.service.CloseConnections() // the API server keeps its connections
+		f.service.CloseConnections() // the API server reuses its connections
 		f.awaitValidation()
 	}
 }
@@ -120,7 +121,7 @@ func containsAny(text string, parts []string) bool {
 	return false
 }
 
-// settle gives the reader a checkout, a namespace of their own with two servers, and what the pages take for granted.
+// settle gives the reader a checkout, a namespace with two servers, and the pages' prerequisites.
 func (f *follower) settle(namespace string) {
 	f.T.Helper()
 	framework.NoError(f.T, os.Symlink(filepath.Join(framework.Root(), "config"), filepath.Join(f.Dir, "config")))

@@ -20,7 +20,6 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
-// resource reads a custom resource of the recording in v1alpha1.
 func (r *replayed) resource(one *framework.Recorded) *unstructured.Unstructured {
 	r.T.Helper()
 	u := &unstructured.Unstructured{}
@@ -29,8 +28,8 @@ func (r *replayed) resource(one *framework.Recorded) *unstructured.Unstructured 
 	return u
 }
 
-// release09Again writes everything as release 0.9 does, twice, as it reconciles more than once, and returns how many
-// Deployments the API server refused.
+// release09Again writes all objects twice, as release 0.9 does in two reconciles, and returns how many Deployments the
+// API server rejected.
 func (r *replayed) release09Again() (refused int) {
 	r.T.Helper()
 	for range 2 {
@@ -51,10 +50,10 @@ func (r *replayed) release09Again() (refused int) {
 	return refused
 }
 
-// Proves: R21, R78, R22, MIG-SVM, L-25 (release 0.9's manifest applied over this operator, whose CRD is refused and
-// whose manager writes once more, is healed by applying ours again; after downgrade-prepare release 0.9's CRD is
-// admitted, everything is stored in v1alpha1 as it was, and its manager makes of every object what it was; and the way
-// forth works after that as at first).
+// Proves: R21, R78, R22, MIG-SVM, L-25 (if release 0.9's manifest is applied over this operator, its CRD is rejected
+// and its manager writes once more; applying this operator's manifest again repairs that. After downgrade-prepare,
+// release 0.9's CRD is admitted, all objects are stored in v1alpha1 as before, and its manager restores every object; a
+// second upgrade works like the first).
 func TestReplayGoesBackAndForth(t *testing.T) {
 	t.Parallel()
 	s := newControlPlane(t)
@@ -73,12 +72,12 @@ func TestReplayGoesBackAndForth(t *testing.T) {
 		first[name] = meaning(framework.Tree(t, r.deployment(r.one(name)).Spec.Template))
 	}
 
-	// Release 0.9's manifest in between.
+	// Release 0.9's manifest is applied in between.
 	out, err := s.TryApply(oldCRD)
 	if err == nil || !strings.Contains(out, "storedVersions") {
 		t.Errorf("the CRD of release 0.9 is not refused: %s", out)
 	}
-	// The webhooks of this process convert from now on, since no Deployment runs the operator here.
+	// From here on, webhooks of this process convert, because no Deployment runs the operator here.
 	webhooks := s.startReplica(replicaOptions{})
 	s.serve(webhooks)
 	r.stop(operator)
@@ -95,9 +94,9 @@ func TestReplayGoesBackAndForth(t *testing.T) {
 		}
 	}
 
-	// The way back.
+	// The downgrade.
 	r.stop(operator)
-	for range 2 { // it can be repeated
+	for range 2 { // it is idempotent
 		r.downgrade()
 	}
 	webhooks.end()
@@ -125,7 +124,6 @@ func TestReplayGoesBackAndForth(t *testing.T) {
 	r.checkTemplates()
 }
 
-// downgrade runs the command of docs/downgrade.md.
 func (r *replayed) downgrade() {
 	r.T.Helper()
 	var out, problems bytes.Buffer
@@ -142,8 +140,8 @@ func (r *replayed) downgrade() {
 	r.T.Log(out.String())
 }
 
-// checkStoredAsBefore checks that every custom resource is stored in v1alpha1 and says there what it said when it was
-// recorded, and that nothing asks an operator that is not there.
+// checkStoredAsBefore checks that every custom resource is stored in v1alpha1 as it was recorded, and that no webhook
+// refers to the removed operator.
 func (r *replayed) checkStoredAsBefore() {
 	r.T.Helper()
 	for _, one := range r.recorded {
@@ -164,8 +162,8 @@ func (r *replayed) checkStoredAsBefore() {
 	}
 }
 
-// checkAsRecorded checks that everything that release 0.9 applies is as it was recorded, that it owns it, and that its
-// custom resource, in v1alpha1, is the owner.
+// checkAsRecorded checks that every object of release 0.9 is as it was recorded, with release 0.9 as field manager and
+// the v1alpha1 custom resource as owner.
 func (r *replayed) checkAsRecorded() {
 	r.T.Helper()
 	for _, one := range r.recorded {

@@ -31,7 +31,6 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
-// recordedSettings are the operator's settings where it was recorded.
 const recordedSettings = `
 apiVersion: v1
 kind: ConfigMap
@@ -41,8 +40,8 @@ data:
   image-overrides: "remote-vllm: registry.example.com/mirror/vllm-dist:2026-01"
 `
 
-// leftAlone are recorded custom resources whose Deployment is not touched by the upgrade, and the reason in their condition
-// ConfigGenerated or SecretsResolved; "" where there is no Deployment.
+// leftAlone are recorded custom resources whose Deployment the upgrade does not change, with the reason in
+// ConfigGenerated or SecretsResolved; empty if there is no Deployment.
 var leftAlone = map[string]string{
 	"unknown-name": "",
 	"a-name-that-is-quite-long-for-a-server-of-llama-stack-x63": "",
@@ -50,7 +49,7 @@ var leftAlone = map[string]string{
 	"missing-secret": string(problem.SecretNotFound),
 }
 
-// notDesired are recorded objects that this operator does not want: the custom resource names a ServiceAccount of the user's.
+// notDesired are recorded objects that this operator does not make: the custom resource names a user's ServiceAccount.
 var notDesired = map[string]bool{"everything-sa": true}
 
 // replayed is a cluster in which release 0.9 watched all custom resources of the recording.
@@ -62,7 +61,7 @@ type replayed struct {
 	converter managedfields.TypeConverter
 }
 
-// replay builds that state: v1alpha1 is all that the API server knows.
+// replay creates the recorded state, with a CRD that has v1alpha1 only.
 func (s *controlPlane) replay() *replayed {
 	s.T.Helper()
 	recorded, beside, err := framework.Recording()
@@ -95,7 +94,7 @@ func (s *controlPlane) replay() *replayed {
 	return r
 }
 
-// shared are the ConfigMaps of another namespace that one custom resource names; they were not recorded, but what became of them was.
+// shared returns the ConfigMaps in another namespace that a custom resource names, which the recording lacks.
 func (r *replayed) shared() []*unstructured.Unstructured {
 	configMap := func(name string, data map[string]any) *unstructured.Unstructured {
 		return &unstructured.Unstructured{Object: map[string]any{
@@ -120,13 +119,13 @@ func (r *replayed) deployment(one *framework.Recorded) *appsv1.Deployment {
 	return r.in(key(one).Namespace).Deployment(one.Name())
 }
 
-// rolledOut waits until all pods are those of the Deployment's template, and ready.
+// rolledOut waits until all pods have the Deployment's template and are ready.
 func (r *replayed) rolledOut(one *framework.Recorded) {
 	r.T.Helper()
 	r.Eventually(one.Name()+" is rolled out", func() error { return framework.RolledOut(r.deployment(one)) })
 }
 
-// switchedOver waits until the rollout is over, and nothing of how it was held is left.
+// switchedOver waits until the rollout is complete, and the fields that held it are removed.
 func (r *replayed) switchedOver(one *framework.Recorded) {
 	r.T.Helper()
 	r.rolledOut(one)
@@ -149,7 +148,7 @@ func (r *replayed) switchedOver(one *framework.Recorded) {
 	})
 }
 
-// adopted waits until this operator has adopted the Deployment, and nothing on the objects belongs to release 0.9 any more.
+// adopted waits until this operator has adopted the Deployment, and release 0.9 manages no field of the objects.
 func (r *replayed) adopted(one *framework.Recorded) {
 	r.T.Helper()
 	err := framework.Poll(r.T.Context(), 2*time.Minute, func() error {
@@ -183,7 +182,7 @@ func (r *replayed) adopted(one *framework.Recorded) {
 	}
 }
 
-// allAdopted waits until everything is adopted that is not left alone, and what is says why.
+// allAdopted waits until all Deployments are adopted, except those in leftAlone, whose conditions have the reason.
 func (r *replayed) allAdopted() {
 	r.T.Helper()
 	for _, one := range r.recorded {
@@ -195,10 +194,9 @@ func (r *replayed) allAdopted() {
 	}
 }
 
-// editAll edits each custom resource, in a way that does not show in its pods.
+// editAll edits each custom resource without changing its pods.
 func (r *replayed) editAll() { r.setBudgets(map[string]any{"minAvailable": nil, "maxUnavailable": 1}) }
 
-// restoreAll takes back what editAll did.
 func (r *replayed) restoreAll() { r.setBudgets(nil) }
 
 // setBudgets gives each custom resource a PodDisruptionBudget; nil means the recorded one.
@@ -224,7 +222,7 @@ func (r *replayed) patchBudget(one *framework.Recorded, budget any) {
 	r.Kubectl("patch", v1alpha1Kind, one.Name(), "-n", key(one).Namespace, "--type=merge", "-p", string(patch))
 }
 
-// allApplied waits until everything that is not left alone has a pod template of this operator's.
+// allApplied waits until every Deployment that is not in leftAlone has this operator's pod template.
 func (r *replayed) allApplied() {
 	r.T.Helper()
 	for _, one := range r.recorded {
@@ -234,7 +232,7 @@ func (r *replayed) allApplied() {
 	}
 }
 
-// applied waits until the Deployment has a pod template of this operator's.
+// applied waits until the Deployment has this operator's pod template.
 func (r *replayed) applied(one *framework.Recorded) {
 	r.T.Helper()
 	framework.Eventually(r.T, 2*time.Minute, one.Name()+" has the new pod template", func() error {
@@ -245,7 +243,7 @@ func (r *replayed) applied(one *framework.Recorded) {
 	})
 }
 
-// explained waits until a condition of the custom resource gives the reason for which its Deployment is left alone.
+// explained waits until a condition of the custom resource has the reason why its Deployment is left alone.
 func (r *replayed) explained(one *framework.Recorded, reason string) {
 	r.T.Helper()
 	err := framework.Poll(r.T.Context(), 2*time.Minute, func() error {
@@ -265,7 +263,6 @@ func (r *replayed) explained(one *framework.Recorded, reason string) {
 	}
 }
 
-// revision counts the rollouts of a Deployment.
 func (r *replayed) revision(one *framework.Recorded) int {
 	r.T.Helper()
 	n, err := strconv.Atoi(r.deployment(one).Annotations["deployment.kubernetes.io/revision"])
@@ -275,13 +272,11 @@ func (r *replayed) revision(one *framework.Recorded) int {
 	return n
 }
 
-// state is what a Deployment is before something happens.
 type state struct {
 	revision int
 	template any
 }
 
-// states are those of all Deployments.
 func (r *replayed) states() map[string]state {
 	r.T.Helper()
 	all := map[string]state{}
@@ -293,8 +288,8 @@ func (r *replayed) states() map[string]state {
 	return all
 }
 
-// upgraded waits until everything is adopted and rolled out, and checks that each Deployment has rolled once, or not at all where its pods are
-// the same. It returns the number of those that have rolled.
+// upgraded waits until all Deployments are adopted and rolled out, and returns the number of rollouts. It checks that a
+// Deployment has rolled out once if its pods changed, and otherwise not.
 func (r *replayed) upgraded(before map[string]state) (rolled int) {
 	r.T.Helper()
 	r.allAdopted()
@@ -315,15 +310,14 @@ func (r *replayed) upgraded(before map[string]state) (rolled int) {
 	return rolled
 }
 
-// stop ends the operator.
 func (r *replayed) stop(p *framework.Process) {
 	r.T.Helper()
 	r.service.Remove(p.Webhook)
 	p.Terminate(r.T)
 }
 
-// versions are the resource versions of everything in the namespaces of the recording that an operator could write, but for the custom
-// resources: no server answers here, and their status says so only after a while.
+// versions returns the resource versions of all objects that an operator could write in the recording's namespaces,
+// except custom resources, whose status changes after a while because no server responds.
 func (r *replayed) versions() map[string]string {
 	r.T.Helper()
 	all := map[string]string{}
@@ -334,17 +328,16 @@ func (r *replayed) versions() map[string]string {
 	return all
 }
 
-// reviewed is a difference between the pods of release 0.9 and those after the upgrade that somebody has looked at.
+// reviewed is a reviewed difference between the pods of release 0.9 and those after the upgrade.
 type reviewed struct {
-	// Path is where the difference is; "*" stands for anything but a dot.
-	Path string `json:"path"`
-	// Reason is why it is right.
+	// Path is the path of the difference; "*" matches anything but a dot.
+	Path   string `json:"path"`
 	Reason string `json:"reason"`
 	used   bool
 }
 
-// checkTemplates compares the pod templates with the recorded ones by their meaning. Each difference must be a reviewed one, and each
-// reviewed one must exist.
+// checkTemplates compares the pod templates with the recorded ones, ignoring the order of unordered lists. Each
+// difference must be reviewed, and each reviewed difference must occur.
 func (r *replayed) checkTemplates() {
 	r.T.Helper()
 	text := framework.ReadFile(r.T, "testdata/release-0.9-reviewed.yaml")
@@ -374,17 +367,17 @@ func (r *replayed) checkTemplates() {
 	}
 }
 
-// parts is a path whose parts are divided by slashes.
+// parts returns a path whose parts are divided by slashes.
 func parts(at string) string { return strings.ReplaceAll(strings.ReplaceAll(at, "/", "|"), ".", "/") }
 
-// changed lists the differences between the recorded pod template and the one that there is now.
+// changed lists the differences between the recorded and the current pod template.
 func (r *replayed) changed(one *framework.Recorded) []string {
 	r.T.Helper()
 	template, _, _ := unstructured.NestedMap(one.Object("Deployment").Object, "spec", "template")
 	return differences("", meaning(template), meaning(framework.Tree(r.T, r.deployment(one).Spec.Template)))
 }
 
-// meaning is a tree in which lists whose order means nothing are maps, by what distinguishes their items.
+// meaning returns a tree in which unordered lists are maps, by the key of their items.
 func meaning(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
@@ -420,7 +413,7 @@ func meaning(v any) any {
 	}
 }
 
-// differences lists where two trees differ, as "path was -> is".
+// differences lists the differences between two trees, as "path was -> is".
 func differences(at string, was, is any) []string {
 	a, aMap := was.(map[string]any)
 	b, bMap := is.(map[string]any)

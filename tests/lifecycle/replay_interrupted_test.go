@@ -33,7 +33,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/framework/suite"
 )
 
-// dying fails every request that could change something after the first n: an operator that is killed between two writes.
+// dying fails every write request after the first n, as if the operator were killed between two writes.
 type dying struct {
 	writes, limit atomic.Int64
 	last          atomic.Pointer[string]
@@ -44,7 +44,7 @@ var errKilled = errors.New("killed")
 func (d *dying) wrap(next http.RoundTripper) http.RoundTripper {
 	return suite.RoundTripper(func(r *http.Request) (*http.Response, error) {
 		if strings.HasSuffix(r.URL.Path, "-ca-bundle") {
-			return next.RoundTrip(r) // removed when the last pod of release 0.9 has gone, at any time
+			return next.RoundTrip(r) // deleted at any time after the last pod of release 0.9
 		}
 		if r.Method != http.MethodGet && d.writes.Add(1) > d.limit.Load() {
 			return nil, errKilled
@@ -56,7 +56,7 @@ func (d *dying) wrap(next http.RoundTripper) http.RoundTripper {
 	})
 }
 
-// oneOperator is an operator with a memory of its own.
+// oneOperator reconciles with its own state, as one process of the operator does.
 type oneOperator struct {
 	*suite.Env
 	gatherer *gather.Gatherer
@@ -64,7 +64,7 @@ type oneOperator struct {
 	adopter  *adopt.Adopter
 }
 
-// withoutIndex reads from the API server, by labels alone, what an operator lists from its cache by an index as well.
+// withoutIndex reads from the API server, which selects by labels but not by the indexes of the operator's cache.
 type withoutIndex struct{ client.Reader }
 
 func (r withoutIndex) List(ctx context.Context, list client.ObjectList, options ...client.ListOption) error {
@@ -81,12 +81,11 @@ func newOperator(e *suite.Env, d *dying) *oneOperator {
 	framework.NoError(e.T, err)
 	return &oneOperator{
 		Env: e, applier: &apply.Applier{Client: c, Cached: withoutIndex{suite.Admin}, Live: c}, adopter: &adopt.Adopter{Client: c, Cached: suite.Admin, Live: c},
-		// The operator has a cache for these reads, and may list and watch, but not get.
+		// The operator reads these from its cache, with the permissions to list and watch, but not get.
 		gatherer: &gather.Gatherer{Live: c, Cached: suite.Admin, OperatorNamespace: framework.OperatorNamespace, HashKey: key, Build: "1.0.0"},
 	}
 }
 
-// reconcile is what the operator does for a custom resource, once.
 func (o *oneOperator) reconcile(ctx context.Context, name string) error {
 	cr := &v1alpha2.LlamaStackDistribution{}
 	if err := o.Get(cr, name); err != nil {
@@ -121,16 +120,18 @@ func (o *oneOperator) reconcile(ctx context.Context, name string) error {
 	return nil
 }
 
-// adopt reconciles until the adoption is complete, edits the custom resource, and reconciles until the pods are new ones, or an error ends it.
+// adopt reconciles until the adoption is complete, edits the custom resource, and reconciles until its pods are
+// replaced. It returns the first error other than a conflict.
 func (o *oneOperator) adopt(name string) error {
 	o.T.Helper()
 	var failed error
 	framework.Eventually(o.T, time.Minute, name+" is adopted", func() error {
 		switch failed = o.reconcile(o.T.Context(), name); {
-		case apierrors.IsConflict(failed): // a controller of the cluster came in between: the operator reconciles again
+		// A controller of the cluster wrote in between, so the operator reconciles again.
+		case apierrors.IsConflict(failed):
 			return failed
 		case failed != nil:
-			return nil //nolint:nilerr // no use to wait; the caller gets it
+			return nil //nolint:nilerr // the caller gets the error
 		}
 		service := &corev1.Service{}
 		if err := o.Get(service, names.ServiceName(name)); err != nil {
@@ -153,8 +154,9 @@ func (o *oneOperator) adopt(name string) error {
 	return failed
 }
 
-// Proves: R78, R89, R56, R48, L-25 (an operator that is killed between any two writes of an adoption, or of the first edit after it, leaves something
-// that the next one finishes, with no rollout before the edit and one after it, with nothing that belongs to release 0.9, and with nothing left to write).
+// Proves: R78, R89, R56, R48, L-25 (if an operator is killed between two writes of an adoption or of the first edit
+// after it, the next one completes the work: no rollout before the edit and one after it, no object of release 0.9
+// left, and no pending write).
 func TestAdoptionSurvivesBeingKilledAtEveryWrite(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"everything", "was-config", "odd-volume"} {
@@ -188,7 +190,7 @@ func TestAdoptionSurvivesBeingKilledAtEveryWrite(t *testing.T) {
 					t.Errorf("killed after %d writes: a third operator wrote %d times, %v: %s", steps, d.writes.Load()-before, err, *d.last.Load())
 				}
 				framework.NoError(t, suite.Admin.Delete(t.Context(), e.CR(name)))
-				if !killed { // the garbage collector does the same each time
+				if !killed { // garbage collection needs one check only
 					framework.Eventually(t, time.Minute, "the server goes with its custom resource", func() error {
 						if err := e.Get(&appsv1.Deployment{}, name); !apierrors.IsNotFound(err) {
 							return fmt.Errorf("reading the Deployment: %w", err)
@@ -205,7 +207,7 @@ func TestAdoptionSurvivesBeingKilledAtEveryWrite(t *testing.T) {
 	}
 }
 
-// checkAdopted checks what became of the objects, and returns the meaning of the pod template.
+// checkAdopted checks the adopted objects, and returns the pod template by its meaning.
 func checkAdopted(e *suite.Env, one *framework.Recorded, steps int64) any {
 	e.T.Helper()
 	e.WaitRevision(one.Name(), "2")
@@ -213,7 +215,7 @@ func checkAdopted(e *suite.Env, one *framework.Recorded, steps int64) any {
 		o := &unstructured.Unstructured{}
 		o.SetGroupVersionKind(recorded.GroupVersionKind())
 		if e.Get(o, recorded.GetName()) != nil || recorded.GetKind() == "ConfigMap" {
-			continue // not desired any more
+			continue // no longer desired
 		}
 		owners := o.GetOwnerReferences()
 		if release09.Owns(o, one.Name()) || len(owners) != 1 || owners[0].Controller == nil {
@@ -223,7 +225,8 @@ func checkAdopted(e *suite.Env, one *framework.Recorded, steps int64) any {
 	return meaning(framework.Tree(e.T, e.Deployment(one.Name()).Spec.Template))
 }
 
-// Proves: R56, L-03 (an operator that starts where everything is as it should be writes nothing at all, adopted custom resources included).
+// Proves: R56, L-03 (an operator that starts with up-to-date objects, adopted custom resources included, writes
+// nothing).
 func TestRestartWritesNothing(t *testing.T) {
 	e := suite.NewEnv(t)
 	recorded := []string{

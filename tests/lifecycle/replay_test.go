@@ -17,9 +17,10 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
-// Proves: R21, R48, R56, R69, R77, R78, R89, US-7.1, L-04, L-25, L-28 (all that a real release 0.9 made for 22 custom resources is adopted without a
-// rollout: each pod goes on; a second upgrade changes nothing; then an edit of each is one rollout, without a Service that loses its last endpoint;
-// the pods differ from those of release 0.9 in what was reviewed and in nothing else; what is unset is gone; a ConfigMap of another namespace is used).
+// Proves: R21, R48, R56, R69, R77, R78, R89, US-7.1, L-04, L-25, L-28 (the objects that a real release 0.9 made for 22
+// custom resources are adopted without a rollout, and a second upgrade changes nothing; an edit of each custom resource
+// is one rollout, without a Service that loses its last endpoint; the pods differ from those of release 0.9 only in
+// reviewed differences; unset fields are removed; a ConfigMap of another namespace is used).
 func TestReplayOfRelease09IsAdopted(t *testing.T) {
 	t.Parallel()
 	s := newControlPlane(t)
@@ -40,7 +41,7 @@ func TestReplayOfRelease09IsAdopted(t *testing.T) {
 	}
 	framework.Consistently(t, 5*time.Second, "nothing is rolled out by the adoption", unchanged)
 
-	// Neither a restart nor another build writes anything.
+	// Neither a restart nor another build writes.
 	for _, next := range []string{binary, otherBuild(t)} {
 		r.stop(operator)
 		versions := r.versions()
@@ -56,13 +57,14 @@ func TestReplayOfRelease09IsAdopted(t *testing.T) {
 		t.Error(err)
 	}
 
-	// While no new pod becomes ready, the old ones serve: but for Deployments that stop them first, because of their volume.
+	// While no new pod becomes ready, the old ones serve, except for Deployments that recreate their pods because of a
+	// volume.
 	r.kubelet.Hold(func(pod *corev1.Pod) bool { return !oldPods[pod.Name] })
 	r.editAll()
 	r.allApplied()
 	framework.Consistently(t, 5*time.Second, "endpoints while the rollout is held", r.endpointsStay)
 	r.kubelet.Hold(func(*corev1.Pod) bool { return false })
-	if rolled, want := r.upgraded(before), len(before)-2; rolled != want { // but for those that are left alone
+	if rolled, want := r.upgraded(before), len(before)-2; rolled != want { // two are left alone
 		t.Errorf("%d Deployments have rolled, want %d", rolled, want)
 	}
 	if err := r.endpointsStay(); err != nil {
@@ -89,7 +91,7 @@ func TestReplayOfRelease09IsAdopted(t *testing.T) {
 		return nil
 	})
 
-	// The operator watches the ConfigMaps of other namespaces, and uses them while their owners consent.
+	// The operator watches the ConfigMaps of other namespaces, and uses them while their owners allow it.
 	foreign := r.one("other-ns")
 	revision := r.revision(foreign)
 	s.Kubectl("annotate", "configmap", "shared-conf", "-n", "shared", "llamastack.io/allow-from-")
@@ -104,7 +106,6 @@ func TestReplayOfRelease09IsAdopted(t *testing.T) {
 	})
 }
 
-// otherBuild builds the operator's program as another build.
 func otherBuild(t *testing.T) string {
 	t.Helper()
 	binary := filepath.Join(t.TempDir(), "manager")
@@ -112,7 +113,6 @@ func otherBuild(t *testing.T) string {
 	return binary
 }
 
-// pods are the names of all pods of the recording.
 func (r *replayed) pods() map[string]bool {
 	r.T.Helper()
 	names := map[string]bool{}
@@ -124,7 +124,8 @@ func (r *replayed) pods() map[string]bool {
 	return names
 }
 
-// endpointsStay checks that no Service has lost its last endpoint whose Deployment keeps old pods until new ones are ready.
+// endpointsStay returns an error if a Service whose Deployment keeps old pods until new ones are ready has lost its
+// last endpoint.
 func (r *replayed) endpointsStay() error {
 	for _, name := range r.rollingServices() {
 		if emptied, now := r.endpoints.BecameEmpty(name), r.endpoints.Ready(name); emptied || now == 0 {
@@ -134,7 +135,8 @@ func (r *replayed) endpointsStay() error {
 	return nil
 }
 
-// rollingServices names the Services, with their namespaces, whose Deployment keeps old pods until new ones are ready.
+// rollingServices returns the Services, with their namespaces, whose Deployment keeps old pods until new ones are
+// ready.
 func (r *replayed) rollingServices() (names []string) {
 	r.T.Helper()
 	for _, one := range r.recorded {
@@ -147,7 +149,7 @@ func (r *replayed) rollingServices() (names []string) {
 	return names
 }
 
-// node is what the API server knows of the node: pods of one that is silent are not ready.
+// node returns the Ready status of the node, which explains pods that are not ready.
 func (r *replayed) node() string {
 	r.T.Helper()
 	return r.Kubectl("get", "nodes", "-o", `jsonpath={.items[*].status.conditions[?(@.type=="Ready")].status}`)

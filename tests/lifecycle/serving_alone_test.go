@@ -18,7 +18,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/framework/suite"
 )
 
-// converts sends a review to the process itself, with the trust that the CRD gives the API server.
+// converts sends a ConversionReview to the process, with the CA bundle of the CRD.
 func converts(p *framework.Process, trust *tls.Config) error {
 	client := &http.Client{Transport: &http.Transport{TLSClientConfig: trust, DisableKeepAlives: true}, Timeout: 10 * time.Second}
 	review := fmt.Sprintf(`{"apiVersion":"apiextensions.k8s.io/v1","kind":"ConversionReview","request":{"uid":"u","desiredAPIVersion":"llamastack.io/v1alpha2","objects":[%s]}}`,
@@ -30,8 +30,8 @@ func converts(p *framework.Process, trust *tls.Config) error {
 	return err
 }
 
-// Proves: R71 (a process that starts without the API server waits for it; one that loses the API server, and with it the lease, goes on
-// to convert, and reconciles again afterwards: the same process throughout).
+// Proves: R71 (a process that starts without the API server waits for it; one that loses the API server and its lease
+// continues to convert, and reconciles again afterwards without a restart).
 func TestWebhooksOutliveTheAPIServer(t *testing.T) {
 	t.Parallel()
 	s := installed(t)
@@ -73,7 +73,7 @@ func TestWebhooksOutliveTheAPIServer(t *testing.T) {
 	p.Terminate(t)
 }
 
-// reconciled returns a check whether the custom resource has a status.
+// reconciled returns a function that checks whether the custom resource has a status.
 func (s *controlPlane) reconciled(version, name string) func() error {
 	return func() error {
 		u, err := s.tryVersion(version, name)
@@ -84,7 +84,7 @@ func (s *controlPlane) reconciled(version, name string) func() error {
 	}
 }
 
-// Proves: R71 (metrics by HTTPS, for those only who may read them).
+// Proves: R71 (HTTPS metrics, only for clients with permission).
 func TestMetricsNeedPermission(t *testing.T) {
 	t.Parallel()
 	e := suite.NewEnv(t)

@@ -13,8 +13,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
-// Proves: R64 (with the CA of the API server's client certificate, the API server gets answers to what it wants validated, and nobody else;
-// conversion, for which no API server can show a certificate, goes on).
+// Proves: R64 (with the CA of the API server's client certificate, only the API server can call validation; conversion,
+// for which API servers present no certificate, stays open).
 func TestOnlyTheAPIServerGetsValidation(t *testing.T) {
 	t.Parallel()
 	s := installed(t)

@@ -17,7 +17,7 @@ func caElsewhere(t *testing.T) map[string][]byte {
 	return framework.NewCA(t).ServerSecret([]string{framework.WebhookHost})
 }
 
-// inject writes the CA bundle into the CRD and the webhook configuration, as someone who makes certificates does.
+// inject writes the CA bundle into the CRD and the webhook configuration, as a certificate manager does.
 func (s *controlPlane) inject(caBundle []byte) {
 	s.T.Helper()
 	encoded := base64.StdEncoding.EncodeToString(caBundle)

@@ -45,8 +45,8 @@ func (s *controlPlane) wantFields(version, name string, want map[string]any) {
 	}
 }
 
-// Proves: FR-080, FR-081, FR-082, US-7.2, US-7.3, L-25, R52 (both versions through a real API server; the columns and the selectable fields of
-// v1alpha1 are those of release 0.9).
+// Proves: FR-080, FR-081, FR-082, US-7.2, US-7.3, L-25, R52 (both versions through a real API server; the columns and
+// the selectable fields of v1alpha1 are those of release 0.9).
 func TestBothVersions(t *testing.T) {
 	t.Parallel()
 	s := serveOne(t)
@@ -92,7 +92,7 @@ func TestBothVersions(t *testing.T) {
 				s.T.Errorf("managers in %s: %v", version, got)
 			}
 		}
-		// What a manager leaves out of its next apply disappears, in its own version; what is the other's stays.
+		// A field that a manager omits from its next apply is removed in its version; the other manager's fields stay.
 		ssa("team-old", spoke("shared", `,"containerSpec":{"env":[{"name":"A","value":"1"}]}`))
 		s.wantFields("v1alpha2", "shared", map[string]any{"spec.networking.port": nil, "spec.workload.workers": 2, "spec.providers.inference.provider": "vllm"})
 		ssa("team-new", hub("shared", `,"workload":{"workers":2}`))
@@ -170,8 +170,8 @@ func TestBothVersions(t *testing.T) {
 	})
 }
 
-// Proves: L-27, L-34 (certificates from elsewhere are served as soon as they stand in the Secret; and the time until the API
-// server trusts a new authority is far below the overlap).
+// Proves: L-27, L-34 (the webhooks serve certificates from another source as soon as the Secret has them; the API
+// server trusts a new CA long before the overlap ends).
 func TestCertificatesFromElsewhere(t *testing.T) {
 	t.Parallel()
 	s := installed(t)
@@ -207,7 +207,7 @@ func TestCertificatesFromElsewhere(t *testing.T) {
 	}
 	framework.Eventually(t, time.Minute, "the replica is ready again", r.ready)
 
-	// What the validating webhook trusts is its own affair: it may fail, conversion must not.
+	// The validating webhook has its own CA bundle: it may fail, conversion must not.
 	s.injectValidation(caElsewhere(t)["ca.crt"])
 	next := s.startReplica(replicaOptions{elsewhere: true})
 	framework.Eventually(t, time.Minute, "a replica is ready although the validating webhook trusts somebody else", next.ready)

@@ -16,7 +16,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
-// runNamed starts the operator's program under a name of its own, so that the audit log has its name.
+// runNamed starts the operator's program under another file name, which identifies it in the audit log.
 func (s *controlPlane) runNamed(name string, args ...string) *framework.Process {
 	s.T.Helper()
 	binary := filepath.Join(s.T.TempDir(), name)
@@ -26,7 +26,7 @@ func (s *controlPlane) runNamed(name string, args ...string) *framework.Process 
 	return p
 }
 
-// writers are the programs of the operator that changed something in the namespace since then.
+// writers returns the operator's programs that have written in the namespace since a time.
 func (s *controlPlane) writers(namespace string, since time.Time) []string {
 	s.T.Helper()
 	requests, err := s.Cluster.Requests()
@@ -44,7 +44,8 @@ func (s *controlPlane) writers(namespace string, since time.Time) []string {
 	return slices.Compact(names)
 }
 
-// settles waits until nobody has written in the namespace for a while: after an edit is applied, its rollout is still reported.
+// settles waits until there has been no write in the namespace for a while, because the rollout is reported after the
+// edit is applied.
 func (s *controlPlane) settles(namespace string) {
 	s.T.Helper()
 	framework.Eventually(s.T, 2*time.Minute, "the operators have reported everything", func() error {
@@ -55,12 +56,13 @@ func (s *controlPlane) settles(namespace string) {
 	})
 }
 
-// running is what must stay when a custom resource moves: its Service, its pods, and the ReplicaSets, of which a new template makes another one.
+// running returns the objects that must stay when a custom resource moves: its Service, pods and ReplicaSets, which
+// show a change of the template.
 func (s *controlPlane) running(namespace string) string {
 	return s.Kubectl("get", "service,replicaset,pod", "-n", namespace, "-o", "jsonpath={range .items[*]}{.metadata.name} {.metadata.uid}\n{end}")
 }
 
-// edit lets another namespace in, which changes no pod, and waits until it is applied.
+// edit allows another namespace, which changes no pod, and waits until it is applied.
 func (s *controlPlane) edit(namespace, letIn string) {
 	s.T.Helper()
 	s.Kubectl("patch", "llsd", "s", "-n", namespace, "--type=merge", "-p", `{"spec":{"networking":{"allowedFrom":{"namespaces":["`+letIn+`"]}}}}`)
@@ -70,8 +72,9 @@ func (s *controlPlane) edit(namespace, letIn string) {
 	}
 }
 
-// Two shards divide the custom resources by a label. They begin when the operator before them has ended; a custom resource that moves keeps its pods,
-// and is written by its new shard alone; of both shards, one knows the host names that the other's custom resources use.
+// Two shards divide the custom resources by a label, and start when the former operator has stopped. A custom resource
+// that moves keeps its pods and is written only by its new shard; each shard knows the host names of the other's custom
+// resources.
 //
 // Proves: R56, R62, R71, L-34, R21.
 func TestShardsDivideTheCustomResources(t *testing.T) {
@@ -80,7 +83,7 @@ func TestShardsDivideTheCustomResources(t *testing.T) {
 	s := installed(t)
 	before := s.runNamed("before")
 	s.service.Add(before.Webhook)
-	for _, namespace := range []string{stays, moves} { // of two of the same second, the alphabet decides which is older
+	for _, namespace := range []string{stays, moves} { // if both have the same second, the name decides which is older
 		s.Kubectl("create", "namespace", namespace)
 		framework.StartFakeKubelet(t, s.Client, namespace)
 		s.Apply(framework.Manifest("s", "distribution: {name: starter}\nnetworking: {expose: {hostname: "+namespace+".example}}"), "-n", namespace)

@@ -11,8 +11,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
-// Proves: L-25, R57 (who removes the operator's namespace first, and with it the webhooks, can still use and remove resources, namespaces with
-// resources and the rest, and install it again).
+// Proves: L-25, R57 (after deleting the operator's namespace first, and with it the webhooks, users can still use and
+// delete resources and their namespaces, remove the rest, and install it again).
 func TestNamespaceOfTheOperatorGoesFirst(t *testing.T) {
 	t.Parallel()
 	s := installed(t)

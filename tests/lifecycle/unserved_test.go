@@ -14,8 +14,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
-// Where v1alpha1 is not served any more, objects that were written in it are read, edited and applied in v1alpha2 by all kinds of clients. The API server
-// goes on to convert their managed fields. The way back brings the same objects of v1alpha1.
+// If v1alpha1 is no longer served, all kinds of clients read, edit and apply objects that were written in it as
+// v1alpha2, and the API server still converts their managed fields. Serving v1alpha1 again returns the same objects.
 //
 // Proves: R22, L-29, MIG-SVM.
 func TestV1alpha1CanBeUnserved(t *testing.T) {
@@ -57,7 +57,8 @@ func TestV1alpha1CanBeUnserved(t *testing.T) {
 	s.Apply(hub("new", ""))
 	s.Kubectl("get", "llsd")
 	out, err := s.TryApply(spoke("late", ""))
-	gone := strings.Contains(out, "no matches for kind") || strings.Contains(out, "could not find the requested resource") // as kubectl knew v1alpha1
+	// kubectl had discovered v1alpha1 before.
+	gone := strings.Contains(out, "no matches for kind") || strings.Contains(out, "could not find the requested resource")
 	if err == nil || !gone {
 		t.Errorf("applied in v1alpha1: %v %s", err, out)
 	}

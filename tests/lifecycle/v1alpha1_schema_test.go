@@ -11,7 +11,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
-// Proves: R52, API-VAL (the limits of v1alpha1 are the API server's: what is within them is admitted, what is not is refused with its field).
+// Proves: R52, API-VAL (the API server enforces the limits of v1alpha1: it admits values within them, and rejects
+// others with the field).
 func TestV1alpha1Limits(t *testing.T) {
 	t.Parallel()
 	s := serveOne(t)

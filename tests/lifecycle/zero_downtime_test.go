@@ -14,17 +14,19 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
-// These tests take longest, mostly by waiting: they must not be the last ones. Of tests that run in parallel, Go starts those of the last file first.
+// Go starts parallel tests of the last file first, so this file has the test that takes longest.
 
 // Proves: L-27 (rotation of the serving certificate every 12 seconds and of the CA once, under load).
 func TestRotationUnderLoad(t *testing.T) {
 	t.Parallel()
 	s := installed(t)
 	l := certificates.Lifetimes{
-		// A busy machine needs many seconds for a step that an idle one makes at once: only what is never renewed may expire.
-		CA: 210 * time.Second, CARenewal: 120 * time.Second, // a new one after 90 seconds, and the next after 180
-		Serving: 109 * time.Second, ServingRenewal: 97 * time.Second, // a new one every 12 seconds: while one is always due, the CA has to wait
-		// Within one overlap, what the API server trusts must be looked at once. After two, only the new CA is trusted, until the next one is made.
+		// A busy machine may need many seconds for a quick step, so only certificates that are never renewed may expire.
+		CA: 210 * time.Second, CARenewal: 120 * time.Second, // renewed after 90 seconds, and again after 180
+		// Renewed every 12 seconds; if a renewal were always due, that of the CA would wait.
+		Serving: 109 * time.Second, ServingRenewal: 97 * time.Second,
+		// Within one overlap, the API server's CA bundle must be checked at once. After two, it has only the new CA, until
+		// the next one is made.
 		Overlap: 30 * time.Second, Backdate: time.Hour,
 	}
 	for range 2 {
@@ -41,7 +43,7 @@ func TestRotationUnderLoad(t *testing.T) {
 		return bundle
 	}
 	look()
-	const interval = 100 * time.Millisecond // a certificate that is not trusted fails for longer than a moment
+	const interval = 100 * time.Millisecond // a certificate that is not trusted causes failures for longer than this
 	reads := framework.StartLoad(t, interval, s.readsConverted("loaded"))
 	handshakes := framework.StartLoad(t, interval, s.shakesHands(trusted.Load))
 	began, overlapped := time.Now(), time.Time{}

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from playwright.sync_api import sync_playwright
 
-DEADLINE = 300_000  # milliseconds; a busy machine is slow
+DEADLINE = 300_000  # milliseconds, enough for a busy machine
 FLAGS = "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking --disable-dev-shm-usage".split()
 
 

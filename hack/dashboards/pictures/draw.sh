@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# draw.sh FOLDER: takes a picture of each Grafana dashboard with Grafana's own components, and puts it into FOLDER.
+# draw.sh FOLDER: writes a picture of each Grafana dashboard, drawn with Grafana's own components, to FOLDER.
 #
-# Environment: CHROMIUM (the browser), LLSD_CACHE (where Node and the page's packages are kept).
+# Environment: CHROMIUM (the browser), LLSD_CACHE (the cache of Node and the page's packages).
 set -euo pipefail
 [ $# -eq 1 ] || { echo "usage: draw.sh FOLDER" >&2; exit 2; }
 mkdir -p "$1"

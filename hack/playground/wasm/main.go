@@ -2,11 +2,11 @@
 
 //go:build wasip1
 
-// Command wasm is package playground for a page: a WebAssembly module whose functions take and return JSON.
+// Command wasm is package playground as a WebAssembly module whose functions take and return JSON.
 //
-// The caller asks input for memory, writes a question there, and calls ask or choices, which return the size of the
-// answer at output. The answer is an object with either result or error. Nothing runs between two calls. So the module
-// can be stopped after a call, and its memory be kept: see snapshot.mjs.
+// The caller gets memory from input, writes a request there, and calls ask or choices, which return the size of the
+// response at output: an object with either result or error. There is no activity between two calls, so snapshot.mjs
+// can stop the module after a call and keep its memory.
 package main
 
 import (
@@ -19,8 +19,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/offline/playground"
 )
 
-// growth is how much the memory grows, in percent of what is used, before the collector runs: memory is cheaper than
-// the reader's time.
+// growth is the percentage by which the heap grows before a garbage collection: memory is cheaper than the reader's
+// time.
 const growth = 400
 
 var (
@@ -58,20 +58,19 @@ func choices() uint32 {
 	return respond(func(at playground.Position) (any, error) { return engine.Complete(at), nil })
 }
 
-// settle prepares for a snapshot: only what is needed stays in memory.
+// settle prepares for a snapshot: it frees all memory that later calls do not need.
 //
 //go:wasmexport settle
 func settle() {
 	question, answer = nil, nil
 	runtime.GC()
-	runtime.GC() // what the first one finalized
+	runtime.GC() // frees what the first one finalized
 	clearFree()
 	runtime.GC()
 	debug.SetGCPercent(growth)
 }
 
-// clearFree overwrites the memory that nothing uses with zeros, which a snapshot leaves out: it takes all of it, in
-// smaller and smaller blocks.
+// clearFree zeroes unused memory, which a snapshot omits, by allocating all of it in smaller and smaller blocks.
 func clearFree() {
 	var taken [][]byte
 	for size := 1 << 20; size >= 8<<10; size /= 2 {

@@ -2,5 +2,5 @@
 
 // Package sbom lists the modules of a program in an SPDX document.
 //
-// Contract: it reads the program and nothing else; the same program gives the same bytes.
+// Contract: it reads only the program; equal programs give equal bytes.
 package sbom

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// document is an SPDX 2.3 document, as far as it is used here.
+// document has the fields of an SPDX 2.3 document that are used here.
 type document struct {
 	Version           string         `json:"spdxVersion"`
 	DataLicense       string         `json:"dataLicense"`
@@ -60,22 +60,22 @@ type relationship struct {
 	Type    string `json:"relationshipType"`
 }
 
-// notInIdentifiers is what an SPDX identifier must not contain.
+// notInIdentifiers matches characters that an SPDX identifier must not contain.
 var notInIdentifiers = regexp.MustCompile(`[^A-Za-z0-9.-]+`)
 
-// Of describes a program that Go built: which modules it consists of. Go notes them in the program itself.
+// Of describes the modules of a Go program, which Go records in the program itself.
 type Of struct {
 	// Program is the path of the program.
 	Program string
 	// Artifact names the file or image that contains it, and Version is the release.
 	Artifact, Version string
-	// Namespace is a URL of the release, from which the document's own URL is made.
+	// Namespace is a URL of the release, the prefix of the document's URL.
 	Namespace string
 	// Created is the time of the release, not of the call.
 	Created time.Time
 }
 
-// JSON returns the SPDX document. The same program gives the same bytes.
+// JSON returns the SPDX document.
 func (o Of) JSON() ([]byte, error) {
 	info, err := buildinfo.ReadFile(o.Program)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/controller-tools/pkg/loader"
 )
 
-// crds is controller-gen's CRD generator (whose markers and filters it inherits) with foreign descriptions left out.
+// crds is controller-gen's CRD generator (whose markers and filters it inherits) without foreign descriptions.
 type crds struct{ crd.Generator }
 
 // Generate writes one file for each kind of the root packages.
@@ -30,7 +30,7 @@ func (crds) Generate(ctx *genall.GenerationContext) error {
 	for _, kind := range kinds {
 		for _, root := range ctx.Roots {
 			if ident := (crd.TypeIdent{Package: root, Name: kind.Kind}); parser.Types[ident] != nil {
-				parser.NeedSchemaFor(ident) // and, by reference, for every type below it
+				parser.NeedSchemaFor(ident) // which includes every type below it
 			}
 		}
 	}
@@ -49,8 +49,8 @@ func (crds) Generate(ctx *genall.GenerationContext) error {
 	return nil
 }
 
-// stripForeign removes the descriptions from the schemata of types outside the root packages. It runs before
-// references are resolved, so that a root package's own words about a field of a foreign type stay.
+// stripForeign removes the descriptions from the schemas of types outside the root packages. It runs before references
+// are resolved, so that the root packages' descriptions of fields with foreign types stay.
 func stripForeign(schemata map[crd.TypeIdent]apiextensionsv1.JSONSchemaProps, roots []*loader.Package) {
 	own := make(map[string]bool, len(roots))
 	for _, root := range roots {
@@ -64,7 +64,6 @@ func stripForeign(schemata map[crd.TypeIdent]apiextensionsv1.JSONSchemaProps, ro
 	}
 }
 
-// noDescription is a schema visitor that removes every description.
 type noDescription struct{}
 
 func (v noDescription) Visit(schema *apiextensionsv1.JSONSchemaProps) crd.SchemaVisitor {
@@ -74,7 +73,7 @@ func (v noDescription) Visit(schema *apiextensionsv1.JSONSchemaProps) crd.Schema
 	return v
 }
 
-// controllerToolsVersion is the version of the library that made the schema, which the CRD names.
+// controllerToolsVersion returns the version of the library that made the schema, for the CRD's annotation.
 func controllerToolsVersion() string {
 	if info, ok := debug.ReadBuildInfo(); ok {
 		for _, dependency := range info.Deps {
@@ -86,7 +85,7 @@ func controllerToolsVersion() string {
 	return "unknown"
 }
 
-// withoutStatus drops the status, which only an API server writes.
+// withoutStatus removes the status, which only an API server writes.
 func withoutStatus(definition map[string]any) error {
 	delete(definition, "status")
 	return nil

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command crdgen writes the CustomResourceDefinitions of Go API packages, as controller-gen does, with one
-// difference: descriptions stay on the fields of the packages given and are left out below types of other packages
-// (pods, volumes, environment variables), which would make up most of the file (R59, L-32).
+// Command crdgen writes the CustomResourceDefinitions of Go API packages as controller-gen does, but without the
+// descriptions of types of other packages (pods, volumes, environment variables), which would be most of the file (R59,
+// L-32).
 //
 // Usage: crdgen -output DIRECTORY PACKAGE...
-//
-// It does not generate anything else; deepcopy functions and RBAC come from controller-gen itself.
 package main
 
 import (

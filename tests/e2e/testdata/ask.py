@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Asks a model as a program of a user does, by the client openai: URL MODEL QUESTION
+"""Sends a chat completion by the client openai: URL MODEL QUESTION
 
-It prints the answer, "status N" where the server refuses, or "no connection". Whatever the host is, it connects to PROXY_PORT of this
-machine: that stands for the DNS record of the host and for a load balancer.
+It prints the reply, "status N" for an error, or "no connection". It connects every host to PROXY_PORT of this machine, which
+replaces the DNS record of the host and a load balancer.
 """
 
 import os

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Uses a server as programs of users do, by the clients openai and llama-stack-client (of OGX: ogx-client): URL MODEL EMBEDDING_MODEL DIMENSION SHIELD
+"""Calls a server by the clients openai and llama-stack-client (ogx-client for OGX): URL MODEL EMBEDDING_MODEL DIMENSION SHIELD
 
-It prints one line for each client and each thing that it did: CLIENT, THING, and "ok", "status N" where the server refuses, "no such API" where the client
-has none, or what went wrong, separated by tabs. Nothing depends on what ran before; each thing has files and stores of its own.
+It prints one line for each client and call, separated by tabs: CLIENT, THING, and "ok", "status N" for an error of the server,
+"no such API" if the client lacks it, or another error. The calls are independent, with their own files and stores.
 """
 
 import io
@@ -41,13 +41,13 @@ def contains(text, part):
 
 
 def text_of(response):
-    """The text of all messages of a response."""
+    """Returns the text of all messages of a response."""
     contents = [c for item in response.output if item.type == "message" for c in plain(item).content]
     return "".join(plain(c).text for c in contents)
 
 
 def plain(value):
-    """What a generated client wraps: one of several types."""
+    """Returns the value in a generated client's wrapper of several types."""
     return getattr(value, "actual_instance", None) or value
 
 
@@ -74,7 +74,7 @@ def responses(client):
 
 
 def conversations(client):
-    """A conversation, which keeps what is said."""
+    """A conversation, which stores its items."""
     conversation = client.conversations.create(metadata={"about": "hours"})
     contains(text_of(client.responses.create(model=model, input=question, conversation=conversation.id)), question)
     contains(str(client.conversations.items.list(conversation.id)), question)
@@ -89,7 +89,7 @@ def upload(client, content):
 
 
 def files(client):
-    """A file: stored, listed, read, deleted."""
+    """A file that is stored, listed, read and deleted."""
     file = upload(client, fact)
     contains([f.id for f in client.files.list().data], file.id)
     content = client.files.content(file.id)
@@ -110,7 +110,7 @@ def vector_store(client):
         file = client.vector_stores.files.retrieve(vector_store_id=store.id, file_id=file.id)
     if file.status != "completed":
         raise AssertionError(f"the file is {file.status}: {file.last_error}")
-    # Not the same text: the score of that would be infinite, which JSON cannot say.
+    # Another text, because the score of the same one would be infinite, which JSON cannot represent.
     contains(str(client.vector_stores.search(store.id, query=question).data), fact)
     tool = {"type": "file_search", "vector_store_ids": [store.id]}
     contains(text_of(client.responses.create(model=model, input=question, tools=[tool])), fact)
@@ -132,12 +132,12 @@ def moderation(client):
 
 
 def outcome(thing, client):
-    """What a thing comes to."""
+    """Returns the result of a call."""
     try:
         thing(client)
     except AttributeError as error:
         return "no such API" if thing.__name__ in str(error) else f"AttributeError: {error}"
-    except Exception as error:  # whatever it is, it is reported
+    except Exception as error:  # all errors are results
         status = getattr(error, "status_code", None) or getattr(error, "status", None)
         return f"status {status}" if status in (404, 405, 501) else f"{type(error).__name__}: {error}"
     return "ok"

@@ -18,9 +18,9 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/hack/cluster/internal/state"
 )
 
-// parse reads flags and checks the number of arguments; most < 0 means no limit.
+// parse parses flags and checks the number of arguments; most < 0 means no limit.
 func parse(flags *flag.FlagSet, args []string, least, most int) error {
-	flags.SetOutput(io.Discard) // mistakes are reported once, by main
+	flags.SetOutput(io.Discard) // main prints the error
 	if err := flags.Parse(args); errors.Is(err, flag.ErrHelp) {
 		flags.SetOutput(os.Stdout)
 		_, _ = fmt.Println("flags of", flags.Name())
@@ -35,7 +35,7 @@ func parse(flags *flag.FlagSet, args []string, least, most int) error {
 	return nil
 }
 
-// place is the flags that choose a cluster.
+// place has the flags that select a cluster.
 type place struct{ name, dir string }
 
 func (p *place) register(flags *flag.FlagSet) {
@@ -53,7 +53,6 @@ func (p *place) resolve() (string, error) {
 	return files.DefaultDir(p.name)
 }
 
-// tierValue is a flag whose value is a tier.
 type tierValue struct{ tier *state.Tier }
 
 func (v tierValue) String() string {

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command cluster builds, starts and stops a real single-node Kubernetes cluster
-// for tests and demonstrations. Results go to standard output, progress and
-// errors to standard error; the exit status is 0 on success, 2 for a wrong
-// command line and 1 for everything else.
+// Command cluster builds, starts and stops a real single-node Kubernetes cluster for tests and demonstrations. It
+// writes results to standard output, and progress and errors to standard error. The exit status is 0 on success, 2 for
+// a usage error and 1 otherwise.
 package main
 
 import (
@@ -32,7 +31,6 @@ const usage = `usage: cluster COMMAND [FLAGS]
 cluster COMMAND -h lists the flags of a command.
 `
 
-// command is one verb of the command line.
 type command func(ctx context.Context, flags *flag.FlagSet, args []string, out io.Writer) error
 
 var commands = map[string]command{
@@ -45,7 +43,6 @@ var commands = map[string]command{
 	"down":       down,
 }
 
-// usageError is a mistake on the command line.
 type usageError struct{ error }
 
 func main() {

@@ -5,6 +5,5 @@
 //	go -C hack/cluster run ./cmd/image --binary /path/to/manager --ref quay.io/llamastack/llama-stack-k8s-operator:v0.10.0 --output /path/to/image.tar
 //	go -C hack/cluster run ./cmd/image --root /path/to/root --entrypoint /bin/server --ref localhost/server:dev --output /path/to/image.tar
 //
-// It connects flags with package imagefile, which says what is in an image. On success the image's name and digest are
-// printed.
+// Package imagefile defines the image's content. On success the command prints the image's name and digest.
 package main

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package addresses allots the names and address ranges of the clusters of one machine. A reservation is a file that
-// names the directory holds it and which process shows that this is still so.
+// Package addresses assigns names and address ranges to the clusters of one machine. A reservation is a file with the
+// cluster's directory and the process during whose life it is valid.
 package addresses

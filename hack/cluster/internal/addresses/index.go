@@ -15,18 +15,18 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/hack/cluster/internal/process"
 )
 
-// Indexes allots plans to clusters. An entry is a file named by the index; it
-// says which directory holds it and which process shows that this is still so.
+// Indexes assigns plans to clusters. A reservation is a file named by the index, with the cluster's directory and the
+// owner.
 type Indexes struct{ Dir string }
 
-// reservation is the content of an entry.
+// claim is the content of a reservation: it is valid while Owner runs.
 type claim struct {
 	Dir   string           `json:"dir"`
 	Owner process.Identity `json:"owner"`
 }
 
-// Take returns the plan that the cluster in dir holds, else a free one whose
-// ranges the machine does not use. The reservation lasts while owner lives.
+// Take returns the plan that the cluster in dir holds, or a free one whose ranges the machine does not use. The
+// reservation lasts while owner lives.
 func (x Indexes) Take(ctx context.Context, dir string, owner process.Identity, used []netip.Prefix) (Plan, error) {
 	unlock, err := files.Lock(ctx, x.Dir+".lock", nil)
 	if err != nil {
@@ -59,19 +59,18 @@ func (x Indexes) Take(ctx context.Context, dir string, owner process.Identity, u
 	return Plan{}, fmt.Errorf("no free address range for a cluster: end one with cluster down: %w", errors.Join(reasons...))
 }
 
-// Keep makes owner the process that a plan's reservation lasts as long as.
+// Keep makes owner the process during whose life a reservation is valid.
 func (x Indexes) Keep(index int, dir string, owner process.Identity) error {
 	return x.write(index, claim{Dir: dir, Owner: owner})
 }
 
-// Holds reports whether the reservation of the index is dir's, alive or not: nobody
-// took it over.
+// Holds reports whether the reservation of the index still belongs to dir, whether its owner lives or not.
 func (x Indexes) Holds(index int, dir string) (bool, error) {
 	held, err := x.read(index)
 	return held.Dir == dir, err
 }
 
-// Release gives an index up.
+// Release removes the reservation of an index.
 func (x Indexes) Release(index int) error {
 	if err := os.Remove(x.File(index)); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
@@ -79,7 +78,7 @@ func (x Indexes) Release(index int) error {
 	return nil
 }
 
-// File is the reservation's file of an index.
+// File returns the file of an index's reservation.
 func (x Indexes) File(index int) string { return filepath.Join(x.Dir, fmt.Sprint(index)) }
 
 func (x Indexes) read(index int) (claim, error) {

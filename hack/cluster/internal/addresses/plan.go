@@ -7,16 +7,16 @@ import (
 	"net/netip"
 )
 
-// maxClusters is how many node-tier clusters one machine can hold at a time.
+// maxClusters bounds the concurrent node-tier clusters of one machine.
 const maxClusters = 16
 
-// Plan is the names and addresses of one node-tier cluster. They all derive from
-// an index that the cluster holds alone, so that clusters side by side never meet.
+// Plan has the names and addresses of one node-tier cluster. They derive from the cluster's unique index, so that
+// clusters do not conflict.
 type Plan struct {
 	Index int
-	// Link names the machine's end of the virtual link, and the cgroup.
+	// Link is the name of the machine's end of the virtual link, and of the cgroup.
 	Link string
-	// Net is the range of the link: Host is the machine's end, Node the cluster's.
+	// Net is the range of the link, with the machine's end Host and the cluster's end Node.
 	Net        netip.Prefix
 	Host, Node netip.Addr
 	// Services and Pods are routed by the machine to Node.
@@ -40,12 +40,11 @@ func NewPlan(index int) (Plan, error) {
 	}, nil
 }
 
-// Ranges are the networks that belong to the cluster.
+// Ranges returns the networks that belong to the cluster.
 func (p Plan) Ranges() []netip.Prefix { return []netip.Prefix{p.Net, p.Services, p.Pods} }
 
-// conflict returns a range of the machine that a range of the plan would hide or
-// be hidden by. A wider one, such as a default route, does no harm: the plan's
-// own routes are more specific.
+// conflict returns a range of the machine that is equal to or within a range of the plan. A wider one, such as a
+// default route, does not conflict: the plan's routes are more specific.
 func (p Plan) conflict(used []netip.Prefix) (netip.Prefix, bool) {
 	for _, own := range p.Ranges() {
 		for _, other := range used {
@@ -57,8 +56,7 @@ func (p Plan) conflict(used []netip.Prefix) (netip.Prefix, bool) {
 	return netip.Prefix{}, false
 }
 
-// registryPort is where the node serves the image registry.
 const registryPort = 5000
 
-// Registry is the host:port of the image registry.
+// Registry returns the host:port of the image registry.
 func (p Plan) Registry() string { return netip.AddrPortFrom(p.Node, registryPort).String() }

@@ -21,17 +21,16 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/hack/cluster/internal/pki"
 )
 
-// answerLimit bounds an answer, in bytes: a list of thousands of objects fits.
+// answerLimit bounds a response, in bytes: a list of thousands of objects fits.
 const answerLimit = 16 << 20
 
-// Client asks a server of the cluster with a client certificate. It does the
-// few requests that this package needs; people and tests use kubectl or client-go.
+// Client calls a server of the cluster with a client certificate.
 type Client struct {
 	Server string
 	HTTP   *http.Client
 }
 
-// New takes ca.crt, <pair>.crt and <pair>.key from a directory.
+// New reads ca.crt, <pair>.crt and <pair>.key from a directory.
 func New(server, dir, ca, pair string) (*Client, error) {
 	var parts [3][]byte
 	for i, name := range []string{ca + ".crt", pair + ".crt", pair + ".key"} {
@@ -44,7 +43,7 @@ func New(server, dir, ca, pair string) (*Client, error) {
 	return NewTLS(server, parts[0], pki.KeyPair{Cert: parts[1], Key: parts[2]})
 }
 
-// NewTLS trusts ca and proves itself with pair, both PEM.
+// NewTLS trusts ca and authenticates with pair, both PEM.
 func NewTLS(server string, ca []byte, pair pki.KeyPair) (*Client, error) {
 	roots := x509.NewCertPool()
 	if !roots.AppendCertsFromPEM(ca) {
@@ -55,14 +54,14 @@ func NewTLS(server string, ca []byte, pair pki.KeyPair) (*Client, error) {
 		return nil, err
 	}
 	return &Client{Server: server, HTTP: &http.Client{
-		Timeout: time.Minute, // on a busy machine, answers take long
+		Timeout: time.Minute, // a busy machine responds late
 		Transport: &http.Transport{TLSClientConfig: &tls.Config{
 			RootCAs: roots, Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS12,
 		}},
 	}}, nil
 }
 
-// adminFile is what a kubeconfig written by this package contains.
+// adminFile has the fields of a kubeconfig that this package writes.
 type adminFile struct {
 	Clusters []struct {
 		Cluster struct {
@@ -87,7 +86,7 @@ func FromKubeconfig(file string) (*Client, error) {
 	return NewTLS(server, ca, pair)
 }
 
-// ReadKubeconfig takes apart a kubeconfig that holds a client certificate.
+// ReadKubeconfig parses a kubeconfig with a client certificate.
 func ReadKubeconfig(file string) (server string, ca []byte, pair pki.KeyPair, err error) {
 	data, err := os.ReadFile(file)
 	if err != nil {
@@ -110,17 +109,17 @@ func ReadKubeconfig(file string) (server string, ca []byte, pair pki.KeyPair, er
 	return parsed.Clusters[0].Cluster.Server, decoded[0], pki.KeyPair{Cert: decoded[1], Key: decoded[2]}, nil
 }
 
-// Get decodes the answer to a GET into result, unless that is nil.
+// Get decodes the response to a GET into result, unless that is nil.
 func (c *Client) Get(ctx context.Context, path string, result any) error {
 	return c.do(ctx, http.MethodGet, path, nil, result)
 }
 
-// Post sends body as JSON and decodes the answer into result, unless that is nil.
+// Post sends body as JSON and decodes the response into result, unless that is nil.
 func (c *Client) Post(ctx context.Context, path string, body, result any) error {
 	return c.do(ctx, http.MethodPost, path, body, result)
 }
 
-// Delete removes what is at path.
+// Delete deletes the object at path.
 func (c *Client) Delete(ctx context.Context, path string) error {
 	return c.do(ctx, http.MethodDelete, path, nil, nil)
 }
@@ -158,13 +157,12 @@ func (c *Client) do(ctx context.Context, method, path string, body, result any) 
 	return nil
 }
 
-// statusError is an answer of a server that is not a success.
 type statusError struct {
 	code int
 	body string
 }
 
-// IsConflict tells whether a server refused to create what exists already.
+// IsConflict reports whether a server rejected creating an existing object.
 func IsConflict(err error) bool {
 	var status *statusError
 	return errors.As(err, &status) && status.code == http.StatusConflict
@@ -176,7 +174,7 @@ func (e *statusError) Error() string {
 
 // AnswersOK returns nil if a GET of a plain HTTP URL succeeds.
 func AnswersOK(ctx context.Context, url string) error {
-	// A transport of its own takes no proxy from the environment.
+	// A separate transport uses no proxy from the environment.
 	plain := &Client{Server: url, HTTP: &http.Client{Timeout: 5 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}}
 	return plain.Get(ctx, "", nil)
 }

@@ -4,8 +4,7 @@ package controlplane
 
 import "os"
 
-// auditPolicy records who asked for what, without bodies: the requests of the ServiceAccounts that do not belong to
-// Kubernetes itself.
+// auditPolicy records the requests, without bodies, of ServiceAccounts other than those of Kubernetes itself.
 const auditPolicy = `apiVersion: audit.k8s.io/v1
 kind: Policy
 omitStages: [RequestReceived]
@@ -30,6 +29,6 @@ func (c Config) writeAuditPolicy() error {
 func (c Config) auditArgs() []string {
 	return []string{
 		"--audit-policy-file=" + c.Path(auditPolicyFile), "--audit-log-path=" + c.Path(auditLogFile),
-		"--audit-log-maxsize=10000", // MB: who counts requests reads one file
+		"--audit-log-maxsize=10000", // MB: all requests are in one file
 	}
 }

@@ -12,43 +12,43 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/hack/cluster/internal/pki"
 )
 
-// AdminKubeconfig is the file of a cluster administrator, in the cluster's directory.
+// AdminKubeconfig is the administrator's kubeconfig in the cluster's directory.
 const AdminKubeconfig = "kubeconfig"
 
-// Config is everything that the command lines and files of the control plane derive from.
+// Config has the values from which the control plane's command lines and files derive.
 type Config struct {
 	Root     string       // the cluster's directory as its processes see it
 	Bin      string       // the programs' directory as the processes see it
-	Address  netip.Addr   // where the API server listens
-	APIPort  uint16       // likewise
+	Address  netip.Addr   // the API server's address
+	APIPort  uint16       // the API server's port
 	EtcdPort uint16       // on loopback, for clients
-	PeerPort uint16       // on loopback, for etcd's peers: never used, always open
+	PeerPort uint16       // on loopback, for etcd's peers: unused, but always open
 	Services netip.Prefix // range of Service addresses
-	// KubeletClient is the name of the certificate with which the API server asks kubelets; empty if there are none.
+	// KubeletClient is the name of the API server's client certificate for kubelets, empty without kubelets.
 	KubeletClient string
-	// Certificates and Users are further identities that the cluster's CA signs: certificate files in "pki", and the
-	// users of kubeconfig files by the file's name.
+	// Certificates and Users are further identities signed by the cluster's CA: certificate files in "pki", and the users
+	// of kubeconfig files by file name.
 	Certificates []Certificate
 	Users        map[string]pki.Subject
 }
 
-// Certificate is a certificate that is used from files.
+// Certificate is a certificate in a file.
 type Certificate struct {
 	File string
 	pki.Subject
 }
 
-// Path is a file of the cluster as its processes see it.
+// Path returns the path of a file of the cluster as its processes see it.
 func (c Config) Path(elements ...string) string {
 	return filepath.Join(append([]string{c.Root}, elements...)...)
 }
 
-// Server is the URL of the API server.
+// Server returns the URL of the API server.
 func (c Config) Server() string {
 	return "https://" + netip.AddrPortFrom(c.Address, c.APIPort).String()
 }
 
-// EtcdURL is the URL of etcd for clients.
+// EtcdURL returns the URL of etcd for clients.
 func (c Config) EtcdURL() string { return fmt.Sprintf("https://127.0.0.1:%d", c.EtcdPort) }
 
 var loopback = netip.AddrFrom4([4]byte{127, 0, 0, 1})
@@ -66,7 +66,6 @@ func Local(dir, bin string) (Config, error) {
 	}, nil
 }
 
-// freePorts returns n loopback ports that nothing listens on right now.
 func freePorts(n int) ([]uint16, error) {
 	var ports []uint16
 	for range n {
@@ -74,7 +73,7 @@ func freePorts(n int) ([]uint16, error) {
 		if err != nil {
 			return nil, fmt.Errorf("finding a free port: %w", err)
 		}
-		// Kept open until all are found, so that no port is found twice.
+		// Listeners stay open until all ports are found, so that the ports differ.
 		defer func() { _ = l.Close() }() //nolint:gocritic // on purpose, see above
 		_, port, err := net.SplitHostPort(l.Addr().String())
 		if err != nil {

@@ -13,9 +13,8 @@ import (
 
 const controllerKubeconfig = "kube-controller-manager.kubeconfig"
 
-// WriteIdentities issues every certificate and kubeconfig of the control plane,
-// and the further ones of the configuration. etcd trusts a CA certificate of its own: nothing
-// that the cluster signs opens its store.
+// WriteIdentities issues all certificates and kubeconfigs of the control plane and of the configuration. etcd trusts a
+// separate CA, so that no certificate signed by the cluster's CA gives access to it.
 func (c Config) WriteIdentities() error {
 	dir := c.Path("pki")
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -55,7 +54,6 @@ func (c Config) WriteIdentities() error {
 	return nil
 }
 
-// leaf is a certificate and the CA that issues it.
 type leaf struct {
 	by *pki.Authority
 	Certificate
@@ -80,7 +78,7 @@ func (c Config) leaves(ca, etcdCA *pki.Authority) []leaf {
 	return list
 }
 
-// allUsers maps each kubeconfig file to the user that Kubernetes' own roles know.
+// allUsers maps each kubeconfig file to a user of Kubernetes' built-in roles or of the configuration.
 func (c Config) allUsers() map[string]pki.Subject {
 	users := map[string]pki.Subject{
 		AdminKubeconfig:      {CommonName: "admin", Organization: "system:masters"},

@@ -26,7 +26,7 @@ func (c Config) etcdArgs() []string {
 		"--cert-file=" + c.Path("pki/etcd.crt"), "--key-file=" + c.Path("pki/etcd.key"),
 		"--peer-client-cert-auth", "--peer-trusted-ca-file=" + c.Path("pki/etcd-ca.crt"),
 		"--peer-cert-file=" + c.Path("pki/etcd.crt"), "--peer-key-file=" + c.Path("pki/etcd.key"),
-		"--unsafe-no-fsync", // the data never outlives the cluster
+		"--unsafe-no-fsync", // the data is deleted with the cluster
 	}
 }
 
@@ -47,12 +47,11 @@ func (c Config) apiServerArgs() []string {
 	}
 	args = append(args, c.auditArgs()...)
 	if c.KubeletClient == "" {
-		// The endpoint of the Service "kubernetes" must not be a loopback address,
-		// and nothing here could reach another.
+		// The endpoint of the Service "kubernetes" must not be a loopback address, and no other is reachable here.
 		return append(args, "--endpoint-reconciler-type=none")
 	}
 	return append(args,
-		// No name server outside the cluster knows the node's name.
+		// DNS outside the cluster does not know the node's name.
 		"--kubelet-preferred-address-types=InternalIP",
 		"--kubelet-certificate-authority="+c.Path("pki/ca.crt"),
 		"--kubelet-client-certificate="+c.Path("pki", c.KubeletClient+".crt"), "--kubelet-client-key="+c.Path("pki", c.KubeletClient+".key"),
@@ -63,23 +62,21 @@ func (c Config) controllerManagerArgs() []string {
 	return []string{
 		"--kubeconfig=" + c.Path(controllerKubeconfig), "--secure-port=0", "--leader-elect=false",
 		"--use-service-account-credentials=true",
-		// Each of its controllers fetches a token at the start; the usual limit of
-		// 20 requests a second makes that take seconds.
+		// Each controller requests a token at the start, which takes seconds with the default limit of 20 requests a second.
 		"--kube-api-qps=500", "--kube-api-burst=500",
 		"--service-account-private-key-file=" + c.Path("pki/service-account.key"), "--root-ca-file=" + c.Path("pki/ca.crt"),
 		"--cluster-signing-cert-file=" + c.Path("pki/ca.crt"), "--cluster-signing-key-file=" + c.Path("pki/ca.key"),
 	}
 }
 
-// collectLess lets a process use memory where Go's collector would use the processor: in a cluster for tests, that is a
-// sixth of its time.
+// collectLess makes Go's garbage collector run less often, which takes a sixth of the processes' CPU time in a test
+// cluster.
 func collectLess(cmd *exec.Cmd) {
 	cmd.Env = append(cmd.Environ(), "GOGC=300")
 }
 
-// StartControlPlane starts etcd, the API server and the controller manager and
-// waits until the API server is ready and namespaces get their ServiceAccount.
-// Each process goes to started as soon as it runs.
+// StartControlPlane starts etcd, the API server and the controller manager and waits until the API server is ready and
+// creates ServiceAccounts for namespaces. It passes each process to started as soon as it runs.
 func (c Config) StartControlPlane(ctx context.Context, progress io.Writer, started func(*process.Process) error) (*apiclient.Client, error) {
 	if err := os.MkdirAll(c.Path("log"), 0o700); err != nil {
 		return nil, err
@@ -126,9 +123,8 @@ func (c Config) StartControlPlane(ctx context.Context, progress io.Writer, start
 	return api, nil
 }
 
-// Again reports whether the processes of the control plane did not start for a reason that passes, and says which:
-// another program took a port between its choice and its use, or a busy machine took longer than the minute that
-// kube-apiserver gives its own start.
+// Again returns the reason if a start of the control plane may be retried, and "" otherwise: another program has taken
+// a chosen port, or a busy machine exceeded the minute that kube-apiserver allows for its start.
 func Again(err error) (why string) {
 	var ended *process.EndedError
 	if !errors.As(err, &ended) {

@@ -8,7 +8,8 @@ import (
 	"os"
 )
 
-// The API server shows a certificate of the cluster's CA to validating webhooks, as an administrator can set it up.
+// The API server presents a certificate of the cluster's CA to validating webhooks, as an administrator can configure
+// it.
 const (
 	webhookClientUser = "kube-apiserver-webhooks"
 	webhookClientFile = "webhook-client"

@@ -8,9 +8,8 @@ import (
 	"path/filepath"
 )
 
-// CacheDir is the directory for what this tool keeps between runs:
-// llama-stack-k8s-operator below $LLSD_CACHE, else below $XDG_CACHE_HOME, else
-// below ~/.cache. It is not created.
+// CacheDir returns the directory for files that are kept between runs: llama-stack-k8s-operator below $LLSD_CACHE,
+// $XDG_CACHE_HOME or ~/.cache, in this order. It may not exist.
 func CacheDir() (string, error) {
 	for _, name := range []string{"LLSD_CACHE", "XDG_CACHE_HOME"} {
 		if base := os.Getenv(name); base != "" {
@@ -27,7 +26,7 @@ func CacheDir() (string, error) {
 	return filepath.Join(home, ".cache", "llama-stack-k8s-operator"), nil
 }
 
-// DefaultDir is the directory of the cluster of that name when none is given.
+// DefaultDir returns the default directory of the cluster of that name.
 func DefaultDir(name string) (string, error) {
 	cache, err := CacheDir()
 	if err != nil {

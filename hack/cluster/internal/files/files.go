@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Replace writes a file as a whole: a reader sees the old or the new one.
+// Replace writes a file atomically: a reader sees the old or the new content.
 func Replace(file string, data []byte) error {
 	if err := os.WriteFile(file+".new", data, 0o600); err != nil {
 		return err
@@ -16,7 +16,7 @@ func Replace(file string, data []byte) error {
 	return os.Rename(file+".new", file)
 }
 
-// JSON renders a value for a file that people read too.
+// JSON returns a value as indented JSON.
 func JSON(value any) ([]byte, error) {
 	data, err := json.MarshalIndent(value, "", "  ")
 	if err != nil {

@@ -13,9 +13,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Lock takes an exclusive lock on the file at path, creating it, and waits
-// for another holder until ctx ends. The lock goes with the process that holds
-// it, so a crash leaves none behind. onWait is called once if waiting is needed.
+// Lock takes an exclusive lock on the file at path, which it creates, and waits for another holder until ctx ends,
+// calling onWait once. The kernel releases the lock when the process ends.
 func Lock(ctx context.Context, path string, onWait func()) (unlock func(), err error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return nil, err

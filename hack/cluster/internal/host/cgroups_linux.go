@@ -16,8 +16,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/hack/cluster/internal/process"
 )
 
-// cgroupRoots lists the tops of the hierarchies of control groups: the one of
-// version 2, or that of each controller of version 1.
+// cgroupRoots returns the roots of the cgroup hierarchies: the only one of version 2, or that of each controller of
+// version 1.
 func cgroupRoots() ([]string, error) {
 	const top = "/sys/fs/cgroup"
 	if hasAll(top, []string{"cgroup.controllers"}) {
@@ -37,8 +37,8 @@ func cgroupRoots() ([]string, error) {
 // delegated are the controllers that kubelet uses if the kernel has them.
 var delegated = []string{"cpu", "cpuset", "hugetlb", "io", "memory", "pids"}
 
-// delegate hands the controllers of a version 2 group to the groups below it.
-// kubelet takes a group without them for a missing one.
+// delegate enables the controllers of a version 2 group for its children. kubelet treats a group without them as
+// missing.
 func delegate(group string) error {
 	data, err := os.ReadFile(filepath.Join(group, "cgroup.controllers"))
 	if errors.Is(err, os.ErrNotExist) {
@@ -61,13 +61,11 @@ func delegate(group string) error {
 	return nil
 }
 
-// weights are the files that say what a group gets of a processor beside what else wants it, by version 2 and 1 of
-// control groups, with eight times what one process gets. All of a cluster counted as one process otherwise: its pods
-// starved beside a compiler, which waits for nobody.
+// weights are the files with a group's CPU weight, by version 2 and 1, with eight times the default. With the default,
+// the whole cluster would get as little CPU as one other process, such as a compiler.
 var weights = map[string]string{"cpu.weight": "800", "cpu.shares": "8192"}
 
-// CreateCgroups makes the control group that holds all of a cluster's processes: those of its pods, and in a group of
-// their own this process and those that it starts.
+// CreateCgroups creates the cgroup of a cluster, with the pods' cgroups and one for this process and its children.
 func CreateCgroups(name string) error {
 	roots, err := cgroupRoots()
 	if err != nil {
@@ -108,8 +106,7 @@ func createCgroup(group string) error {
 	return nil
 }
 
-// RemoveCgroups removes the control groups that createCgroups made and
-// those below.
+// RemoveCgroups removes the cgroups that CreateCgroups made and those below.
 func RemoveCgroups(ctx context.Context, name string) error {
 	roots, err := cgroupRoots()
 	if err != nil {
@@ -127,7 +124,7 @@ func RemoveCgroups(ctx context.Context, name string) error {
 			return err
 		}
 		for _, dir := range slices.Backward(dirs) {
-			// The kernel takes a moment to let go of processes that ended.
+			// The kernel releases ended processes after a moment.
 			err := process.Until(ctx, "the control group "+dir, nil, func(context.Context) error {
 				if err := os.Remove(dir); !errors.Is(err, os.ErrNotExist) {
 					return err

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package host says whether a machine can run the node tier and what is missing, installs Debian packages where that is
-// asked for, and makes and removes the control groups of a node.
+// Package host checks whether a machine can run the node tier, installs missing Debian packages on request, and creates
+// and removes the node's cgroups.
 package host

@@ -8,19 +8,18 @@ import (
 	"strings"
 )
 
-// Machine is what the node tier needs to know about where it is to run.
+// Machine has the properties of a machine that the node tier depends on.
 type Machine struct {
 	root     bool
 	programs map[string]bool // found on PATH
-	// CNIBin is a directory with the needed CNI plugins, empty if there is none.
+	// CNIBin is a directory with the required CNI plugins, or empty.
 	CNIBin string
 	aptGet bool
-	// cgroups says that a hierarchy of control groups is mounted.
+	// cgroups means that a cgroup hierarchy is mounted.
 	cgroups bool
 }
 
-// packageOf names the Debian and Ubuntu package of each program that the node
-// tier runs beside those that it builds.
+// packageOf has the Debian and Ubuntu packages of the programs that the node tier runs but does not build.
 var packageOf = map[string]string{
 	"containerd": "containerd",
 	"ctr":        "containerd",
@@ -30,8 +29,8 @@ var packageOf = map[string]string{
 	"nsenter":    "util-linux",
 }
 
-// cniPackage has the CNI plugins; cniDirectories are where distributions and
-// releases put them, cniPlugins those that are needed.
+// cniPackage has the CNI plugins, cniDirectories are their folders in different distributions, and cniPlugins the
+// required ones.
 const cniPackage = "containernetworking-plugins"
 
 var (
@@ -39,7 +38,7 @@ var (
 	cniPlugins     = []string{"host-local", "loopback", "ptp"}
 )
 
-// missingPackages lists the packages to install, sorted.
+// missingPackages returns the packages to install, sorted.
 func (m Machine) missingPackages() []string {
 	var list []string
 	for program, found := range m.programs {
@@ -54,8 +53,7 @@ func (m Machine) missingPackages() []string {
 	return slices.Compact(list)
 }
 
-// preflightError says everything that keeps the node tier from running, and what
-// to do about each.
+// preflightError has everything that prevents the node tier from running, with the fixes.
 type preflightError struct{ problems []string }
 
 func (e *preflightError) Error() string {

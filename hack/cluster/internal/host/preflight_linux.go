@@ -27,7 +27,7 @@ func Preflight(ctx context.Context, install bool, //nolint:revive // it is the c
 	return m.check()
 }
 
-// Inspect looks for what the node tier needs.
+// Inspect returns the properties of this machine.
 func Inspect() Machine {
 	found := func(program string) bool {
 		_, err := exec.LookPath(program)
@@ -71,7 +71,7 @@ func installPackages(ctx context.Context, packages []string, progress io.Writer)
 	return nil
 }
 
-// Command runs a program and makes its output part of an error.
+// Command runs a program and includes its output in the error.
 func Command(ctx context.Context, program string, args ...string) error {
 	out, err := exec.CommandContext(ctx, program, args...).CombinedOutput()
 	if _, ok := errors.AsType[*exec.ExitError](err); ok {

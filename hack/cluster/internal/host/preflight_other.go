@@ -10,7 +10,7 @@ import (
 	"io"
 )
 
-// ErrNotLinux says that the node tier cannot run here.
+// ErrNotLinux means that the node tier cannot run here.
 var ErrNotLinux = errors.New("the node tier runs on Linux only: use the tier controlplane here, or a Linux machine")
 
 // Preflight fails: the node tier runs on Linux only.

@@ -1,4 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package kubeconfig renders kubeconfigs that need no other file.
+// Package kubeconfig renders self-contained kubeconfigs.
 package kubeconfig

@@ -12,18 +12,16 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/hack/cluster/internal/pki"
 )
 
-// ContextName is the name of the one context of every kubeconfig written here.
+// ContextName is the name of the only context of a kubeconfig.
 const ContextName = "cluster"
 
-// Credentials is how a kubeconfig's user proves itself: a client certificate, or
-// a token when that is set.
+// Credentials are a kubeconfig user's client certificate, or a token if that is set.
 type Credentials struct {
 	pki.KeyPair
 	Token string
 }
 
-// Render renders a kubeconfig that needs no other file. It is JSON, which is
-// YAML too.
+// Render returns a self-contained kubeconfig in JSON, which is also YAML.
 func Render(server string, ca []byte, who Credentials, namespace string) ([]byte, error) {
 	encode := base64.StdEncoding.EncodeToString
 	user := map[string]string{}
@@ -46,8 +44,7 @@ func Render(server string, ca []byte, who Credentials, namespace string) ([]byte
 	})
 }
 
-// Write issues a client certificate for s and stores a kubeconfig with
-// it as file in dir.
+// Write issues a client certificate for s and writes a kubeconfig with it to file in dir.
 func Write(dir, file, server string, ca *pki.Authority, s pki.Subject) error {
 	pair, err := ca.Issue(s)
 	if err != nil {

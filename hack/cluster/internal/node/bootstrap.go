@@ -10,14 +10,13 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/hack/cluster/internal/apiclient"
 )
 
-// object is a Kubernetes object and the path that creates it.
 type object struct {
 	path string
 	body map[string]any
 }
 
-// bootstrapObjects are the roles of the node's own users, and the default class
-// of storage, whose volumes the supervisor makes.
+// bootstrapObjects returns the roles of the node's users, and the default StorageClass, whose volumes the supervisor
+// creates.
 func bootstrapObjects() []object {
 	return []object{
 		clusterRole(dnsUser, []map[string]any{
@@ -44,7 +43,6 @@ func clusterRole(name string, rules []map[string]any) object {
 	}}
 }
 
-// clusterRoleBinding binds the role to a user, under the user's name.
 func clusterRoleBinding(role, user string) object {
 	return object{"/apis/rbac.authorization.k8s.io/v1/clusterrolebindings", map[string]any{
 		"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRoleBinding",
@@ -54,7 +52,6 @@ func clusterRoleBinding(role, user string) object {
 	}}
 }
 
-// bootstrap creates the objects.
 func bootstrap(ctx context.Context, api *apiclient.Client) error {
 	for _, o := range bootstrapObjects() {
 		if err := api.Post(ctx, o.path, o.body, nil); err != nil {
@@ -64,8 +61,7 @@ func bootstrap(ctx context.Context, api *apiclient.Client) error {
 	return nil
 }
 
-// nodeReady returns nil if the node takes pods: it is ready, and no taint of a
-// starting node keeps them away.
+// nodeReady returns nil if the node accepts pods: it is ready, and has no taint of a starting node.
 func nodeReady(ctx context.Context, api *apiclient.Client) error {
 	var node struct {
 		Spec struct {

@@ -19,13 +19,12 @@ import (
 )
 
 const (
-	// nodeName is the name of the one node.
 	nodeName = "node"
 
 	pauseImage   = "localhost/pause:1"
 	storageClass = "standard"
 
-	// Users of Kubernetes that no built-in role is bound to.
+	// Users without a built-in role.
 	kubeletClientUser = "kube-apiserver-kubelet-client"
 	dnsUser           = "system:coredns"
 
@@ -33,7 +32,7 @@ const (
 	proxyHealth  = "127.0.0.1:10256"
 )
 
-// Files of a cluster's directory that the node's processes use.
+// Files in the cluster's directory that the node's processes use.
 const (
 	schedulerKubeconfig = "kube-scheduler.kubeconfig"
 	kubeletKubeconfig   = "kubelet.kubeconfig"
@@ -47,8 +46,8 @@ type config struct {
 	plan addresses.Plan
 }
 
-// newConfig is the configuration of a node-tier cluster as its processes see
-// it; they have a network of their own, so that fixed ports never collide.
+// newConfig returns the configuration of a node-tier cluster as its processes see it. Its ports are fixed, because the
+// cluster has its own network namespace.
 func newConfig(plan addresses.Plan) config {
 	return config{plan: plan, Config: controlplane.Config{
 		Root: sandbox.Root, Bin: filepath.Join(sandbox.Root, "bin"), Address: plan.Node,
@@ -67,8 +66,7 @@ func newConfig(plan addresses.Plan) config {
 	}}
 }
 
-// writeNodeFiles renders the configuration of the node's programs. cniBin is the
-// directory of the CNI plugins.
+// writeNodeFiles writes the configuration of the node's programs. cniBin is the directory of the CNI plugins.
 func (c config) writeNodeFiles(cniBin string) error {
 	kubelet, err := c.kubeletConfig()
 	if err != nil {
@@ -134,12 +132,11 @@ func (c config) containerdConfig(cniBin string) []byte {
 	return []byte(b.String())
 }
 
-// cniConfig gives every pod a link of its own to the node. All traffic between
-// pods is routed, so that a reply through a Service always passes the address
-// translation; on a bridge it would not without a further kernel module.
+// cniConfig gives every pod its own link to the node, so that all traffic between pods is routed and replies through a
+// Service pass the address translation. On a bridge, that would need another kernel module.
 func (c config) cniConfig() ([]byte, error) {
 	return files.JSON(map[string]any{
-		"cniVersion": "0.4.0", // what the oldest plugins still in distributions know
+		"cniVersion": "0.4.0", // the newest that the oldest distributions' plugins support
 		"name":       c.plan.Link,
 		"plugins": []any{map[string]any{
 			"type": "ptp",
@@ -167,7 +164,7 @@ func (c config) kubeletConfig() ([]byte, error) {
 		"resolvConf":               c.Path("resolv.conf"),
 		"tlsCertFile":              c.Path("pki/kubelet.crt"),
 		"tlsPrivateKeyFile":        c.Path("pki/kubelet.key"),
-		// The node shares the machine: no use of all its cgroups, swap or disk.
+		// The node shares the machine, so it must not use all of its cgroups, swap or disk.
 		"cgroupDriver":                "cgroupfs",
 		"cgroupRoot":                  "/" + c.plan.Link,
 		"enforceNodeAllocatable":      []string{},
@@ -208,7 +205,7 @@ func (c config) corefile() []byte {
 `, c.plan.Node, dnsReadyPort, c.Path(dnsKubeconfig), kubeconfig.ContextName)
 }
 
-// nodePrograms are the processes beside the control plane, in starting order.
+// nodePrograms returns the processes beside the control plane, in starting order.
 func (c config) nodePrograms() []program {
 	kube := func(name string, args ...string) program {
 		return program{name: name, path: filepath.Join(c.Bin, name), args: args}
@@ -224,12 +221,10 @@ func (c config) nodePrograms() []program {
 	}
 }
 
-// program is one command of a cluster.
 type program struct {
 	name string
 	path string
 	args []string
 }
 
-// selfProgram is this program, wherever its file is.
 const selfProgram = "/proc/self/exe"

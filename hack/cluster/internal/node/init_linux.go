@@ -10,9 +10,8 @@ import (
 	"syscall"
 )
 
-// runInit is process 1 of the cluster: it starts the supervisor, collects every
-// process that is orphaned to it, and ends, and everything with it, when the
-// supervisor does.
+// runInit is process 1 of the cluster: it starts the supervisor, reaps orphaned processes, and ends with the
+// supervisor, which ends all other processes.
 func runInit(ctx context.Context, args []string) error {
 	pipes := []*os.File{os.NewFile(reportsFD, "reports"), os.NewFile(goAheadFD, "go-ahead")}
 	supervisor, err := os.StartProcess(selfProgram, append([]string{"cluster", supervisorCommand}, args...), &os.ProcAttr{

@@ -18,9 +18,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/hack/cluster/internal/state"
 )
 
-// Clean removes what a cluster that ended leaves on the machine: routes and
-// empty control groups. If another cluster has its index by now, they are that
-// one's.
+// Clean removes the routes and empty cgroups that a stopped cluster leaves on the machine, unless another cluster has
+// its index.
 func Clean(s *state.State) error {
 	if s.Result.Index == nil {
 		return nil
@@ -45,7 +44,7 @@ func Clean(s *state.State) error {
 }
 
 // Load imports an image archive, as docker save and OCI tools write it, into the node whose first process is pid. The
-// archive goes there as standard input: the node may see another file at its path.
+// archive is passed as standard input, because the node may see another file at its path.
 func Load(ctx context.Context, pid int, archive string, progress io.Writer) error {
 	file, err := os.Open(archive)
 	if err != nil {

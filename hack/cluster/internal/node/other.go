@@ -15,11 +15,11 @@ import (
 // Start fails: only Linux has nodes.
 func Start(context.Context, *state.State, string, io.Writer) error { return host.ErrNotLinux }
 
-// Clean does nothing: no node can have run.
+// Clean does nothing, because there are no nodes.
 func Clean(*state.State) error { return nil }
 
 // Load fails: only Linux has nodes.
 func Load(context.Context, int, string, io.Writer) error { return host.ErrNotLinux }
 
-// Commands is empty: only a node runs parts of itself as commands.
+// Commands is empty, because there are no nodes.
 var Commands = map[string]func(context.Context, []string) error{}

@@ -18,32 +18,30 @@ import (
 )
 
 const (
-	// provisionerName is what the class of storage names as the maker of its volumes.
 	provisionerName = "local.cluster.llamastack.io"
 
 	provisionedByAnnotation = "pv.kubernetes.io/provisioned-by"
-	// The scheduler writes the node of a PVC's first pod there.
+	// The scheduler's annotation with the node of a PVC's first pod.
 	selectedNodeAnnotation = "volume.kubernetes.io/selected-node"
 
-	// sizeLimit bounds what a PVC may ask for, as the disk of a real node does.
+	// sizeLimit bounds the size of a PVC, as the disk of a real node does.
 	sizeLimit = "100Gi"
 
 	volumesPath = "/api/v1/persistentvolumes"
 	claimsPath  = "/api/v1/persistentvolumeclaims"
 )
 
-// provisioner makes local volumes for the PVCs of the default class, and removes
-// them after their PVCs. It asks once a second rather than watching: a cluster
-// here has few PVCs.
+// provisioner creates local volumes for the PVCs of the default class, and removes them after their PVCs. It polls once
+// a second, because a cluster here has few PVCs.
 //
-// The volumes are local ones rather than host paths: kubelet gives those to a
-// pod's fsGroup, as the drivers of real storage do.
+// The volumes are local rather than host paths, because kubelet applies a pod's fsGroup to local ones, as to real
+// storage.
 type provisioner struct {
 	api *apiclient.Client
 	dir string // of the volumes
 }
 
-// claim and volume are what a provisioner reads of a PVC and a PV.
+// claim and volume have the fields of a PVC and a PV that the provisioner reads.
 type (
 	claim struct {
 		Metadata struct {
@@ -77,7 +75,7 @@ type (
 	}
 )
 
-// run works until ctx ends. What fails is tried again, and written down once for as long as it fails.
+// run works until ctx ends. It retries after an error, and logs a repeated error once.
 func (p provisioner) run(ctx context.Context, log io.Writer) {
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
@@ -101,7 +99,7 @@ func (p provisioner) run(ctx context.Context, log io.Writer) {
 func (p provisioner) once(ctx context.Context) error {
 	var claims struct{ Items []claim }
 	var volumes struct{ Items []volume }
-	// From the server's cache: what is late there is seen the next time.
+	// Reads the server's cache; later changes are seen in the next poll.
 	if err := p.api.Get(ctx, claimsPath+"?resourceVersion=0", &claims); err != nil {
 		return err
 	}
@@ -135,12 +133,12 @@ func (p provisioner) create(ctx context.Context, c claim) error {
 	return c.wrap(p.api.Post(ctx, volumesPath, c.localVolume(path), nil))
 }
 
-// refuse says in an event of the PVC why it gets no volume. The event's name is the claim's, so that there is one.
+// refuse creates the PVC's only Event, which says why it gets no volume.
 func (p provisioner) refuse(ctx context.Context, c claim) error {
 	return c.wrap(p.api.Post(ctx, "/api/v1/namespaces/"+c.Metadata.Namespace+"/events", c.refusal(time.Now()), nil))
 }
 
-// wrap names the claim in an error. What exists already was made when the server's cache was late.
+// wrap adds the PVC's name to an error, and ignores an existing object, which the server's cache did not have yet.
 func (c claim) wrap(err error) error {
 	if err == nil || apiclient.IsConflict(err) {
 		return nil
@@ -148,7 +146,7 @@ func (c claim) wrap(err error) error {
 	return fmt.Errorf("PVC %s/%s: %w", c.Metadata.Namespace, c.Metadata.Name, err)
 }
 
-// remove removes the data first: a volume that is still there is tried again.
+// remove removes the data before the volume, so that a failure is retried.
 func (p provisioner) remove(ctx context.Context, v volume) error {
 	if err := os.RemoveAll(filepath.Join(p.dir, v.Metadata.Name)); err != nil {
 		return err
@@ -156,7 +154,7 @@ func (p provisioner) remove(ctx context.Context, v volume) error {
 	return p.api.Delete(ctx, volumesPath+"/"+v.Metadata.Name)
 }
 
-// waits tells whether the claim waits for a volume of this node.
+// waits reports whether the PVC waits for a volume of this node.
 func (c claim) waits() bool {
 	return c.Spec.StorageClassName == storageClass && c.Spec.VolumeName == "" && c.Spec.VolumeMode != "Block" &&
 		c.Metadata.Annotations[selectedNodeAnnotation] == nodeName && c.Metadata.DeletionTimestamp == ""
@@ -179,7 +177,7 @@ func (c claim) refusal(now time.Time) map[string]any {
 	}
 }
 
-// volumeName is unique for all time, as the UID is.
+// volumeName is unique, as the UID is.
 func (c claim) volumeName() string { return "pvc-" + c.Metadata.UID }
 
 func (c claim) reference() map[string]string {
@@ -207,7 +205,7 @@ func (c claim) localVolume(path string) map[string]any {
 	}
 }
 
-// released tells whether the volume's PVC is gone, and its data shall go, too.
+// released reports whether the volume's PVC is deleted, and its data must be deleted.
 func (v volume) released() bool {
 	return v.Metadata.Annotations[provisionedByAnnotation] == provisionerName && v.Status.Phase == "Released" && v.Spec.ReclaimPolicy == "Delete"
 }

@@ -23,11 +23,11 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/hack/cluster/internal/state"
 )
 
-// Indexes is where the clusters of one machine keep their reservations.
+// Indexes has the reservations of the machine's clusters.
 var Indexes = addresses.Indexes{Dir: "/run/llama-stack-cluster"}
 
-// Commands are the parts of a node that run as processes of the program
-// that uses this package: it must hand their words' arguments to them.
+// Commands are the parts of a node that run as processes of the program that uses this package, which must call them by
+// the first argument.
 var Commands = map[string]func(context.Context, []string) error{
 	registry.Command:  registry.Serve,
 	initCommand:       runInit,
@@ -38,23 +38,21 @@ const (
 	initCommand       = "internal-init"
 	supervisorCommand = "internal-supervisor"
 
-	// Descriptors of the pipes between a supervisor and the command that started
-	// its cluster: its reports, and the sign that the network is there.
+	// File descriptors of the pipes between the supervisor and the command that starts its cluster: the supervisor's
+	// reports, and the signal that the network is ready.
 	reportsFD = 3
 	goAheadFD = 4
 )
 
-// nodeOrder is what the supervisor of a node gets.
 type nodeOrder struct {
 	Dir    string         `json:"dir"`    // the cluster's directory as the machine sees it
-	Bin    string         `json:"bin"`    // likewise, the programs
+	Bin    string         `json:"bin"`    // the programs' directory as the machine sees it
 	CNIBin string         `json:"cniBin"` // the CNI plugins
 	Plan   addresses.Plan `json:"plan"`
 }
 
-// Start starts the init process of a cluster in namespaces of its own,
-// joins its network to the machine's, and follows its supervisor until the
-// cluster is usable.
+// Start starts the init process of a cluster in its own namespaces, joins its network to the machine's, and waits for
+// its supervisor until the cluster is usable.
 func Start(ctx context.Context, s *state.State, bin string, progress io.Writer) error {
 	plan, err := takePlan(ctx, s.Result.Dir)
 	if err != nil {
@@ -79,10 +77,10 @@ func Start(ctx context.Context, s *state.State, bin string, progress io.Writer) 
 	node, err := process.Launch(s.Result.Dir, "node", func(cmd *exec.Cmd) {
 		cmd.ExtraFiles = []*os.File{reportsEnd, goAheadEnd} // reportsFD and goAheadFD
 		cmd.SysProcAttr.Cloneflags = unix.CLONE_NEWNS | unix.CLONE_NEWNET | unix.CLONE_NEWPID
-		// Nothing else of the caller's environment, a proxy least of all, concerns the cluster.
+		// The cluster gets no other variables, in particular no proxy.
 		cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=/root", "TMPDIR=/var/tmp"}
 	}, selfProgram, initCommand, string(order))
-	// The ends of the pipes that are the child's now.
+	// The child has these ends of the pipes.
 	_, _ = reportsEnd.Close(), goAheadEnd.Close()
 	if err != nil {
 		return err
@@ -121,14 +119,14 @@ func describe(r *state.Result, plan addresses.Plan) {
 	r.Registry = plan.Registry()
 }
 
-// report is one line of the supervisor to the command that started it.
+// report is one line that the supervisor sends to the command that started it.
 type report struct {
 	Progress string `json:"progress,omitempty"`
 	Error    string `json:"error,omitempty"`
 	Ready    bool   `json:"ready,omitempty"`
 }
 
-// follow passes the supervisor's progress on until it reports success or failure.
+// follow passes on the supervisor's progress until it reports success or failure.
 func follow(ctx context.Context, reports *os.File, node *process.Process, progress io.Writer) error {
 	stop := context.AfterFunc(ctx, func() { _ = reports.Close() })
 	defer stop()

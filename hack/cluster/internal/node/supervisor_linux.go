@@ -21,8 +21,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/hack/cluster/internal/state"
 )
 
-// supervisor starts and watches the processes of a node from inside. It does not
-// restart any: a test that loses one must fail and say so.
+// supervisor starts and watches the processes of a node from inside. It restarts none, so that a test that loses one
+// fails.
 type supervisor struct {
 	config
 	order   nodeOrder
@@ -32,7 +32,7 @@ type supervisor struct {
 	processes []*process.Process
 }
 
-// runSupervisor brings the node up and stays until it is told to end.
+// runSupervisor starts the node and runs until it is told to stop.
 func runSupervisor(ctx context.Context, args []string) error {
 	if len(args) != 1 {
 		return fmt.Errorf("%s: got %d arguments, need one", supervisorCommand, len(args))
@@ -53,12 +53,12 @@ func runSupervisor(ctx context.Context, args []string) error {
 	return nil
 }
 
-// outside names the cluster's directory in a message as the machine sees it.
+// outside replaces the cluster's directory in a message by the machine's path.
 func (s *supervisor) outside(message string) string {
 	return strings.ReplaceAll(message, sandbox.Root, s.order.Dir)
 }
 
-// report sends the result to the command that started the cluster; it may have gone.
+// report sends the result to the command that started the cluster, which may have ended.
 func (s *supervisor) report(r report) { _ = json.NewEncoder(s.reports).Encode(r) }
 
 // Write reports a line of progress, which makes the supervisor a progress writer.
@@ -132,7 +132,6 @@ func (s *supervisor) waitUsable(ctx context.Context, api *apiclient.Client) erro
 	return nil
 }
 
-// importPause gives containerd the image of the pods' sandboxes.
 func (s *supervisor) importPause(ctx context.Context) error {
 	archive := s.Path("pause.tar")
 	if err := imagefile.WriteProgram(archive, pauseImage, s.Path("bin", "pause")); err != nil {
@@ -152,7 +151,7 @@ func (s *supervisor) start(p program) error {
 	return s.watch(started)
 }
 
-// watch writes down that a process runs, and later that it ended.
+// watch records that a process runs, and later that it ended.
 func (s *supervisor) watch(p *process.Process) error {
 	s.mu.Lock()
 	s.processes = append(s.processes, p)
@@ -186,7 +185,7 @@ func (s *supervisor) save() error {
 	return files.Replace(state.NodeProcessesFile(s.Root), data)
 }
 
-// stop ends the processes, last started first. Containers end with process 1.
+// stop stops the processes, last started first. Containers end with process 1.
 func (s *supervisor) stop() {
 	var errs []error
 	for _, p := range slices.Backward(s.all()) {

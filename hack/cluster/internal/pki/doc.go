@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package pki issues the certificates and keys of one cluster, each for a month: every start issues new ones. It renews
-// none.
+// Package pki issues the certificates and keys of one cluster, which are valid for a month and not renewed: every start
+// issues new ones.
 package pki

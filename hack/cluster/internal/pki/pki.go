@@ -18,8 +18,7 @@ import (
 	"time"
 )
 
-// certificateLife is how long certificates hold; clusters are short-lived and
-// every start issues new ones.
+// certificateLife is the validity of certificates; every start issues new ones.
 const certificateLife = 30 * 24 * time.Hour
 
 // KeyPair is a certificate and its key, both PEM.
@@ -32,7 +31,7 @@ type Authority struct {
 	signer *ecdsa.PrivateKey
 }
 
-// Subject is what a certificate is for. Without names it is a client's only.
+// Subject is the subject of a certificate. Without names the certificate is only for clients.
 type Subject struct {
 	CommonName   string
 	Organization string
@@ -91,7 +90,7 @@ func certificateTemplate(commonName string) *x509.Certificate {
 	return &x509.Certificate{
 		SerialNumber: big.NewInt(now.UnixNano()),
 		Subject:      pkix.Name{CommonName: commonName},
-		NotBefore:    now.Add(-time.Hour), // clocks of a machine and its guest differ
+		NotBefore:    now.Add(-time.Hour), // the clocks of a machine and its guest differ
 		NotAfter:     now.Add(certificateLife),
 	}
 }
@@ -119,8 +118,7 @@ func pemBytes(data []byte) []byte {
 	return block.Bytes
 }
 
-// NewTokenKey returns the key that signs ServiceAccount tokens and, as cert, its
-// public half.
+// NewTokenKey returns the key that signs ServiceAccount tokens, with its public key as Cert.
 func NewTokenKey() (KeyPair, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

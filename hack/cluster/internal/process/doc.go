@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package process runs programs that outlive this one, and finds them again: by process id and start time, so that a
-// process id that was given away again is not taken for the program.
+// Package process runs programs that outlive this one, and identifies them by process id and start time, so that a
+// reused process id is not mistaken for the program.
 package process

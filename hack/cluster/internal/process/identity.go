@@ -10,15 +10,13 @@ import (
 	"time"
 )
 
-// Identity names one process for good: the kernel reuses a pid, but not a pid
-// together with the time at which its process started.
+// Identity identifies one process: the kernel reuses a pid, but not a pid with the same start time.
 type Identity struct {
 	PID int `json:"pid"`
-	// Start is an opaque mark of the start time, unique within a pid's uses.
+	// Start is an opaque mark of the start time, unique for a pid.
 	Start string `json:"start"`
 }
 
-// errNoProcess means that no process with the pid runs.
 var errNoProcess = errors.New("no such process")
 
 // Identify returns the identity of the running process pid.
@@ -30,8 +28,7 @@ func Identify(pid int) (Identity, error) {
 	return Identity{PID: pid, Start: start}, nil
 }
 
-// Alive reports whether that very process still runs. A process that ended but
-// that its parent has not collected counts as ended.
+// Alive reports whether the process still runs. A zombie does not.
 func (id Identity) Alive() bool {
 	if id.PID <= 0 {
 		return false
@@ -40,8 +37,8 @@ func (id Identity) Alive() bool {
 	return err == nil && start == id.Start
 }
 
-// Stop ends the process: SIGTERM, and SIGKILL after grace. It returns when the
-// process is gone, and does nothing to another process that has its pid now.
+// Stop ends the process by SIGTERM, and by SIGKILL after grace, and returns when it has ended. It does not signal
+// another process with the same pid.
 func (id Identity) Stop(grace time.Duration) error {
 	for _, step := range []struct {
 		signal syscall.Signal

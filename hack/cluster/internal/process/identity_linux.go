@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// startMark is the boot's id and the process's start in clock ticks since boot.
+// startMark returns the boot id and the process's start in clock ticks since boot.
 func startMark(pid int) (string, error) {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if errors.Is(err, os.ErrNotExist) {
@@ -32,8 +32,8 @@ func startMark(pid int) (string, error) {
 	return strings.TrimSpace(string(boot)) + "/" + ticks, nil
 }
 
-// parseStat takes the state and the start time (fields 3 and 22 of proc(5)'s
-// stat) from a text whose second field, the command, may contain anything.
+// parseStat returns the state and the start time (fields 3 and 22 of proc(5)'s stat). The second field, the command,
+// may contain anything.
 func parseStat(line string) (state, ticks string, err error) {
 	end := strings.LastIndexByte(line, ')')
 	fields := strings.Fields(line[end+1:])

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// startMark is the start time that ps prints.
+// startMark returns the start time that ps prints.
 func startMark(pid int) (string, error) {
 	out, err := exec.Command("ps", "-o", "state=,lstart=", "-p", strconv.Itoa(pid)).Output()
 	state, start, found := strings.Cut(strings.TrimSpace(string(out)), " ")

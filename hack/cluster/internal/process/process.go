@@ -14,23 +14,21 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/hack/cluster/internal/files"
 )
 
-// StopGrace is how long a process has to end by itself; the store is thrown
-// away, so there is nothing worth a longer wait.
+// StopGrace is the time between SIGTERM and SIGKILL; it is short because the data is deleted anyway.
 const StopGrace = 5 * time.Second
 
-// Process is a program of the cluster that runs on its own.
+// Process is a program of the cluster that outlives this process.
 type Process struct {
 	Name string `json:"name"`
 	Identity
-	// Log is the file that has its output.
+	// Log is the file with its output.
 	Log string `json:"log"`
 
-	ended chan struct{} // closed once it ended; nil for a process of another run
-	err   error         // how it ended; valid once ended is closed
+	ended chan struct{} // closed when it has ended; nil for a process of another run
+	err   error         // the error with which it ended; valid once ended is closed
 }
 
-// Launch starts a program in a session of its own, so that it outlives this
-// process, with its output in dir/log/<name>.log.
+// Launch starts a program in its own session, so that it outlives this process, with its output in dir/log/<name>.log.
 func Launch(dir, name string, configure func(*exec.Cmd), program string, args ...string) (*Process, error) {
 	p := &Process{Name: name, Log: filepath.Join(dir, "log", name+".log"), ended: make(chan struct{})}
 	log, err := os.OpenFile(p.Log, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
@@ -60,10 +58,10 @@ func Launch(dir, name string, configure func(*exec.Cmd), program string, args ..
 	return p, nil
 }
 
-// Exited is closed once the process ended; nil for a process of another run.
+// Exited is closed when the process has ended; it is nil for a process of another run.
 func (p *Process) Exited() <-chan struct{} { return p.ended }
 
-// Outcome ends a process that is ending anyway, if need be after grace by force, and describes its end.
+// Outcome stops a process that is ending anyway, by force after grace, and returns its failure.
 func (p *Process) Outcome(grace time.Duration) error {
 	if err := p.Stop(grace); err != nil {
 		return err
@@ -72,7 +70,7 @@ func (p *Process) Outcome(grace time.Duration) error {
 	return p.failure()
 }
 
-// failure describes a process that ended on its own, with the end of its log.
+// failure returns an error with the end of the process's log.
 func (p *Process) failure() error {
 	how := "ended"
 	if p.err != nil {
@@ -81,7 +79,7 @@ func (p *Process) failure() error {
 	return &EndedError{name: p.Name, Log: p.Log, how: how}
 }
 
-// EndedError is the end of a process that should have gone on.
+// EndedError means that a process has ended unexpectedly.
 type EndedError struct{ name, Log, how string }
 
 func (e *EndedError) Error() string {
@@ -97,8 +95,8 @@ func LogTail(file string) string {
 	return files.LastLines(string(data), 15)
 }
 
-// Until polls done until it reports true. It fails when ctx ends, naming what it
-// waited for and the last reason, or as soon as one of the processes ends.
+// Until polls done until it returns nil. It fails when ctx ends, with the last error of done, or as soon as one of the
+// processes ends.
 func Until(ctx context.Context, what string, processes []*Process, done func(context.Context) error) error {
 	for {
 		err := done(ctx)

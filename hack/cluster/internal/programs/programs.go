@@ -24,10 +24,9 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/hack/cluster/internal/state"
 )
 
-// modulePath is the path of this module; the commands among its sources live below it.
+// modulePath is the path of this module, which contains some of the commands.
 const modulePath = "github.com/llamastack/llama-stack-k8s-operator/hack/cluster"
 
-// binary is one program of the cluster.
 type binary struct {
 	name string // file name
 	pkg  string // import path of its main package
@@ -35,7 +34,6 @@ type binary struct {
 
 func (b binary) isKubernetes() bool { return strings.HasPrefix(b.pkg, "k8s.io/kubernetes/") }
 
-// binaries lists the programs of a tier.
 func binaries(tier state.Tier) []binary {
 	kubernetes := func(name string) binary { return binary{name, "k8s.io/kubernetes/cmd/" + name} }
 	own := func(name string) binary { return binary{name, modulePath + "/" + name} }
@@ -48,7 +46,7 @@ func binaries(tier state.Tier) []binary {
 
 var kubernetesRequirement = regexp.MustCompile(`(?m)^\s*(?:require )?k8s\.io/kubernetes (v\d+\.\d+\.\d+\S*)`)
 
-// KubernetesVersion is the release that go.mod pins, such as v1.36.3.
+// KubernetesVersion returns the release that go.mod pins, such as v1.36.3.
 func KubernetesVersion(sources fs.FS) (string, error) {
 	mod, err := fs.ReadFile(sources, "go.mod")
 	if err != nil {
@@ -61,15 +59,15 @@ func KubernetesVersion(sources fs.FS) (string, error) {
 	return string(m[1]), nil
 }
 
-// linkerFlags make the Kubernetes programs report the version they were built
-// from; without them they say v0.0.0, and clients refuse the version skew.
+// linkerFlags set the version of the Kubernetes programs; the default v0.0.0 makes clients fail because of the version
+// skew.
 func linkerFlags(version string) string {
 	parts := strings.SplitN(strings.TrimPrefix(version, "v"), ".", 3)
 	const pkg = "k8s.io/component-base/version"
 	return fmt.Sprintf("-s -w -X %[1]s.gitVersion=%[2]s -X %[1]s.gitMajor=%[3]s -X %[1]s.gitMinor=%[4]s", pkg, version, parts[0], parts[1])
 }
 
-// binKey names the build: a changed pin, program or toolchain gives another key.
+// binKey returns a key of the build that changes with a pin, program or toolchain.
 func binKey(sources []fs.FS, version, goVersion string) (string, error) {
 	sum := sha256.New()
 	for _, from := range sources {
@@ -92,9 +90,8 @@ func binKey(sources []fs.FS, version, goVersion string) (string, error) {
 	return fmt.Sprintf("%s-%x", version, sum.Sum(nil)[:6]), nil
 }
 
-// Build compiles the programs of a tier that the cache lacks, from the sources of this module, and Kubernetes' programs
-// from another module's go.mod where one is given, and returns the directory that holds them. Concurrent builds wait
-// for each other. Progress, with seconds for each program, goes to progress.
+// Build compiles the programs of a tier that the cache lacks, with Kubernetes' programs from another go.mod if given,
+// and returns their directory. Concurrent builds wait for each other, and progress gets the seconds of each program.
 func Build(ctx context.Context, sources, kubernetes fs.FS, tier state.Tier, progress io.Writer) (string, error) {
 	all := []fs.FS{sources}
 	if kubernetes == nil {
@@ -158,8 +155,8 @@ func missing(dir string, tier state.Tier) []binary {
 	return list
 }
 
-// compile builds all programs with one go command, which overlaps the linking of
-// one with the compilation of the next, and moves them to dir when all are done.
+// compile builds all programs with one go command, which links and compiles concurrently, and moves them to dir when
+// all are done.
 func compile(ctx context.Context, sources fs.FS, dir string, list []binary, ldflags string, progress io.Writer) error {
 	if _, err := exec.LookPath("go"); err != nil {
 		return fmt.Errorf("building the cluster's programs needs the go command: install Go and put it on PATH: %w", err)
@@ -203,11 +200,11 @@ func compile(ctx context.Context, sources fs.FS, dir string, list []binary, ldfl
 	return nil
 }
 
-// reportEvery is how long a build may be silent.
+// reportEvery is the time between two lines of progress.
 const reportEvery = 15 * time.Second
 
-// runReporting runs a build and says after how many seconds each file of names
-// appeared in out, and between them how much is downloaded and compiled.
+// runReporting runs a build and reports the seconds until each file of names appeared in out, and in between the number
+// of downloaded modules and compiled packages.
 func runReporting(cmd *exec.Cmd, log *buildLog, out string, names []string, progress io.Writer) error {
 	start, seen, last := time.Now(), map[string]bool{}, time.Now()
 	report := func() {
@@ -241,7 +238,7 @@ func runReporting(cmd *exec.Cmd, log *buildLog, out string, names []string, prog
 	}
 }
 
-// buildLog is what a verbose go build prints. It may be written and read at the same time.
+// buildLog is the output of a verbose go build, safe for concurrent use.
 type buildLog struct {
 	mu      sync.Mutex
 	printed bytes.Buffer
@@ -260,7 +257,7 @@ func (l *buildLog) text() string {
 	return l.printed.String()
 }
 
-// counts says how many modules were downloaded and how many packages were compiled so far.
+// counts returns the number of downloaded modules and compiled packages so far.
 func (l *buildLog) counts() (modules, packages int) {
 	for line := range strings.Lines(l.text()) {
 		switch {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package registry serves the image registry of a cluster, plain HTTP, without credentials but for repositories below
-// "private", and pushes image archives to it. It knows nothing else of the cluster.
+// Package registry serves the image registry of a cluster over plain HTTP, with credentials only for repositories below
+// "private", and pushes image archives to it.
 package registry

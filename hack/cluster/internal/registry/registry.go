@@ -21,17 +21,18 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/hack/cluster/internal/imagefile"
 )
 
-// User and Password are the credentials for repositories below "private": they guard nothing, but show who has them.
+// User and Password are the credentials for repositories below "private", so that tests can use a registry with
+// authentication.
 const (
 	User     = "cluster"
 	Password = "cluster"
 )
 
-// Command is the command line word under which a cluster runs its registry.
+// Command is the command line word that runs the registry.
 const Command = "internal-registry"
 
-// Serve serves an image registry without TLS. Its arguments are the
-// address and the directory for the images; it returns when ctx ends.
+// Serve serves an image registry over plain HTTP until ctx ends. Its arguments are the address and the directory for
+// the images.
 func Serve(ctx context.Context, args []string) error {
 	if len(args) != 2 {
 		return fmt.Errorf("%s ADDRESS DIRECTORY: got %d arguments", Command, len(args))
@@ -58,7 +59,7 @@ func Serve(ctx context.Context, args []string) error {
 	return nil
 }
 
-// guard asks for credentials for repositories below "private".
+// guard requires credentials for repositories below "private".
 func guard(images http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		user, password, _ := r.BasicAuth()
@@ -72,7 +73,7 @@ func guard(images http.Handler) http.Handler {
 }
 
 // Push uploads an image archive, a docker-archive file or an OCI layout directory, to the registry at address as
-// repository (with an optional tag), and returns the reference by digest that a pod may name.
+// repository (with an optional tag), and returns the reference by digest for pods.
 func Push(ctx context.Context, address, archive, repository string) (string, error) {
 	image, err := imagefile.Read(archive)
 	if err != nil {
@@ -82,7 +83,7 @@ func Push(ctx context.Context, address, archive, repository string) (string, err
 	if err != nil {
 		return "", err
 	}
-	direct := remote.WithTransport(&http.Transport{}) // no proxy knows the cluster
+	direct := remote.WithTransport(&http.Transport{}) // no proxy reaches the cluster
 	if err := remote.Write(ref, image, remote.WithContext(ctx), direct); err != nil {
 		return "", fmt.Errorf("pushing to %s: %w", ref, err)
 	}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package sandbox gives a node its network and its file systems: the virtual link to the machine with its routes, and
-// what is mounted in the namespaces of the node. Only Linux has them. What runs inside it does not know.
+// Package sandbox creates a node's network, which is a virtual link to the machine with its routes, and mounts the
+// node's file systems. It needs Linux.
 package sandbox

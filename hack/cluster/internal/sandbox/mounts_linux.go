@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// kernelSettings are what kubelet wants of the machine's kernel. It sees these
-// values in files instead of the machine's own, and so changes nothing.
+// kernelSettings are the kernel settings that kubelet expects. It sees these values in files, so that the machine's
+// settings stay unchanged.
 var kernelSettings = map[string]string{
 	"vm/overcommit_memory":      "1",
 	"vm/panic_on_oom":           "0",
@@ -22,10 +22,8 @@ var kernelSettings = map[string]string{
 	"kernel/keys/root_maxbytes": "25000000",
 }
 
-// Mount turns the supervisor's mount namespace into the node's: a /proc of
-// its own processes, an empty /run, and the cluster's directory as /var, so that
-// everything with a fixed place there (kubelet, containerd, CNI, logs, sockets)
-// is the cluster's own, below short paths. All of it goes with the namespace.
+// Mount turns the supervisor's mount namespace into the node's: a /proc of its own processes, an empty /run, and the
+// cluster's directory as /var, so that kubelet, containerd, CNI, logs and sockets use the cluster's files.
 func Mount(dir, bin string) error {
 	state := filepath.Join(dir, "var")
 	for _, d := range []string{"bin", "sysctl", "var/lib/cluster", "var/lib/containerd", "var/tmp"} {
@@ -42,14 +40,13 @@ func Mount(dir, bin string) error {
 		source, target, kind string
 		flags                uintptr
 	}{
-		// First: nothing below reaches the machine. Then: mounts reach containers
-		// that ask for propagation.
+		// First, no mount below reaches the machine. Then, mounts reach containers that ask for propagation.
 		{"", "/", "", unix.MS_SLAVE | unix.MS_REC},
 		{"", "/", "", unix.MS_SHARED | unix.MS_REC},
 		{"proc", "/proc", "proc", unix.MS_NOSUID | unix.MS_NODEV | unix.MS_NOEXEC},
 		{bin, filepath.Join(dir, "bin"), "", unix.MS_BIND},
 		{dir, filepath.Join(state, strings.TrimPrefix(Root, "/var/")), "", unix.MS_BIND | unix.MS_REC},
-		// The last two hide what lies below; the directories above may do so.
+		// The last two hide the paths below; the directories above may do so.
 		{state, "/var", "", unix.MS_BIND | unix.MS_REC},
 		{"tmpfs", "/run", "tmpfs", unix.MS_NOSUID | unix.MS_NODEV},
 	} {

@@ -21,13 +21,12 @@ import (
 // nodeLink is the cluster's end of the virtual link.
 const nodeLink = "node0"
 
-// fallbackMetric makes a route the last choice.
+// fallbackMetric gives a route the lowest priority.
 const fallbackMetric = "1048576"
 
-// JoinNetwork links the machine to the network namespace of the process pid and
-// routes the plan's ranges there, before anything could talk to them. Routes of
-// last resort refuse these ranges: should the link vanish with its cluster, no
-// packet for it leaves the machine. Nothing from the link is ever forwarded.
+// JoinNetwork links the machine to the network namespace of the process pid and routes the plan's ranges there.
+// Unreachable routes of the lowest priority keep packets on the machine if the link vanishes with its cluster, and
+// traffic from the link is never forwarded.
 func JoinNetwork(ctx context.Context, plan addresses.Plan, pid int) error {
 	if err := deleteLink(ctx, plan); err != nil {
 		return err
@@ -57,23 +56,21 @@ func JoinNetwork(ctx context.Context, plan addresses.Plan, pid int) error {
 	})
 }
 
-// LeaveNetwork removes what joinNetwork made and the end of the cluster's
-// namespace did not remove.
+// LeaveNetwork removes the parts of JoinNetwork that outlive the cluster's network namespace.
 func LeaveNetwork(ctx context.Context, plan addresses.Plan) error {
 	if err := deleteLink(ctx, plan); err != nil {
 		return err
 	}
 	for _, r := range plan.Ranges() {
 		err := ipCommands(ctx, [][]string{{"route", "delete", "unreachable", r.String(), "metric", fallbackMetric}})
-		if err != nil && !strings.Contains(err.Error(), "No such process") { // what ip says for "no such route"
+		if err != nil && !strings.Contains(err.Error(), "No such process") { // the message of ip for a missing route
 			return err
 		}
 	}
 	return nil
 }
 
-// deleteLink removes the link of a cluster that ended. The kernel does so too,
-// but not at once.
+// deleteLink removes the link of a stopped cluster, which the kernel removes only after a while.
 func deleteLink(ctx context.Context, plan addresses.Plan) error {
 	err := ipCommands(ctx, [][]string{{"link", "delete", plan.Link}})
 	if err != nil && strings.Contains(err.Error(), "Cannot find device") {
@@ -82,8 +79,8 @@ func deleteLink(ctx context.Context, plan addresses.Plan) error {
 	return err
 }
 
-// SetUpNetwork is the other half, inside the cluster's network namespace. It
-// gets no default route: only the machine's end of the link is reachable.
+// SetUpNetwork sets up the cluster's network namespace. It gets no default route: only the machine's end of the link is
+// reachable.
 func SetUpNetwork(ctx context.Context, plan addresses.Plan) error {
 	if err := withoutIPv6(nodeLink); err != nil {
 		return err
@@ -91,8 +88,8 @@ func SetUpNetwork(ctx context.Context, plan addresses.Plan) error {
 	if err := sysctl("net/ipv4/ip_forward", "1"); err != nil {
 		return err
 	}
-	// A pod learns at once, each time, that there is no way out; the kernel's limit
-	// on such answers would turn some into time-outs.
+	// Pods must get an immediate error for each connection to the outside; the kernel's limit on such replies would turn
+	// some into timeouts.
 	if err := sysctl("net/ipv4/icmp_ratelimit", "0"); err != nil {
 		return err
 	}
@@ -100,9 +97,9 @@ func SetUpNetwork(ctx context.Context, plan addresses.Plan) error {
 		{"link", "set", "lo", "up"},
 		{"address", "add", netip.PrefixFrom(plan.Node, plan.Net.Bits()).String(), "dev", nodeLink},
 		{"link", "set", nodeLink, "up"},
-		// The kernel wants a route before kube-proxy's rules rewrite the address.
+		// The kernel needs a route before kube-proxy's rules rewrite the address.
 		{"route", "add", plan.Services.String(), "dev", nodeLink, "src", plan.Node.String()},
-		// Everything else fails at once, not after a time-out; pods' own routes are more specific.
+		// All other connections fail at once; the pods' routes are more specific.
 		{"route", "add", "unreachable", "default"},
 	})
 }
@@ -120,7 +117,6 @@ func sysctl(name, value string) error {
 	return os.WriteFile("/proc/sys/"+name, []byte(value), 0o644)
 }
 
-// withoutIPv6 keeps the kernel from talking IPv6 over a link by itself.
 func withoutIPv6(link string) error {
 	err := sysctl("net/ipv6/conf/"+link+"/disable_ipv6", "1")
 	if errors.Is(err, os.ErrNotExist) {
@@ -129,7 +125,7 @@ func withoutIPv6(link string) error {
 	return err
 }
 
-// UsedRanges lists the destinations that the machine has routes for.
+// UsedRanges returns the destinations of the machine's routes.
 func UsedRanges() ([]netip.Prefix, error) {
 	f, err := os.Open("/proc/net/route")
 	if err != nil {
@@ -146,8 +142,8 @@ func UsedRanges() ([]netip.Prefix, error) {
 	return list, lines.Err()
 }
 
-// parseRoute takes the destination from a line of /proc/net/route. It reports
-// false for the heading and for routes that refuse, which have no device.
+// parseRoute returns the destination in a line of /proc/net/route, and false for the heading and for unreachable
+// routes, which have no device.
 func parseRoute(line string) (netip.Prefix, bool) {
 	fields := strings.Fields(line)
 	if len(fields) < 8 || fields[0] == "*" {

@@ -2,5 +2,5 @@
 
 package sandbox
 
-// Root is where the node's processes see the cluster's directory.
+// Root is the cluster's directory as the node's processes see it.
 const Root = "/var/lib/cluster"

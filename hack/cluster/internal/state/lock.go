@@ -13,12 +13,11 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/hack/cluster/internal/files"
 )
 
-// LockName is the lock's file in a cluster's directory; it also marks the
-// directory as a cluster's.
+// LockName is the lock file in a cluster's directory, which also marks the directory as a cluster's.
 const LockName = "cluster.lock"
 
-// Lock creates a cluster's directory and takes its lock. A directory that has
-// something else in it is refused: the end of the cluster removes everything from it.
+// Lock creates a cluster's directory and takes its lock. It rejects a directory with other content, because stopping
+// the cluster deletes everything in it.
 func Lock(ctx context.Context, dir string, progress io.Writer) (func(), error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err

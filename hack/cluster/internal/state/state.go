@@ -13,55 +13,54 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/hack/cluster/internal/process"
 )
 
-// Result is what a caller needs to use a running cluster. The fields from
-// Index on are empty on the control plane tier.
+// Result has what a caller needs to use a running cluster. The fields from Index on are empty on the control plane
+// tier.
 type Result struct {
 	Name string `json:"name"`
 	Tier Tier   `json:"tier"`
 	// Started is false if the cluster ran before the call.
 	Started bool `json:"started"`
-	// Dir is the cluster's directory; Logs is where its processes write.
+	// Dir is the cluster's directory; Logs has the logs of its processes.
 	Dir  string `json:"dir"`
 	Logs string `json:"logs"`
-	// Kubeconfig is the file of a cluster administrator; Kubectl the program.
+	// Kubeconfig is the administrator's kubeconfig, and Kubectl the path of kubectl.
 	Kubeconfig string `json:"kubeconfig"`
 	Kubectl    string `json:"kubectl"`
 	// Server is the API server's URL.
 	Server string `json:"server"`
-	// Etcd is the URL of the control plane tier's store. It trusts the files etcd-client.crt and etcd-client.key in pki.
+	// Etcd is the URL of the control plane tier's etcd, whose client certificate is etcd-client.crt and etcd-client.key in
+	// pki.
 	Etcd              string `json:"etcd,omitempty"`
 	KubernetesVersion string `json:"kubernetesVersion"`
 
-	// Index is the number, unique on the machine, that names and addresses derive from.
+	// Index is unique on the machine; names and addresses derive from it.
 	Index *int `json:"index,omitempty"`
-	// NodeName is the one node's name.
+	// NodeName is the name of the only node.
 	NodeName string `json:"nodeName,omitempty"`
-	// NodeAddress is the node's address, HostAddress the machine's as pods and
-	// the API server reach it.
+	// NodeAddress is the node's address, HostAddress the machine's for pods and the API server.
 	NodeAddress string `json:"nodeAddress,omitempty"`
 	HostAddress string `json:"hostAddress,omitempty"`
-	// ServiceRange and PodRange are CIDRs that the machine has routes for.
+	// ServiceRange and PodRange are CIDRs that the machine routes to the node.
 	ServiceRange string `json:"serviceRange,omitempty"`
 	PodRange     string `json:"podRange,omitempty"`
-	// DNS is the address of the cluster's name server, port 53.
+	// DNS is the address of the cluster's DNS server, port 53.
 	DNS string `json:"dns,omitempty"`
-	// Registry is the host:port of an empty image registry, plain HTTP, that the
-	// machine may push to and pods' images may name.
+	// Registry is the host:port of an empty plain HTTP image registry, which the machine can push to and pods can pull
+	// from.
 	Registry string `json:"registry,omitempty"`
 	// StorageClass is the default class; PVCs bind when a pod uses them.
 	StorageClass string `json:"storageClass,omitempty"`
 }
 
-// State is what the directory of a cluster remembers between commands.
+// State is the stored state of a cluster.
 type State struct {
-	// Ready is set once the cluster was usable; a state without it is what a
-	// start left that was killed.
+	// Ready is set once the cluster was usable; it is false after an interrupted start.
 	Ready     bool               `json:"ready"`
 	Result    Result             `json:"result"`
 	Processes []*process.Process `json:"processes"`
 }
 
-// File is where the directory of a cluster keeps its state.
+// File returns the state file in a cluster's directory.
 func File(dir string) string { return filepath.Join(dir, "state.json") }
 
 // Load returns nil if the directory has no cluster.
@@ -89,7 +88,7 @@ func (s *State) Save() error {
 	return files.Replace(File(s.Result.Dir), data)
 }
 
-// Intact reports whether the cluster was usable once and all of it still runs.
+// Intact reports whether the cluster was usable once and all of its processes still run.
 func (s *State) Intact() (bool, error) {
 	reports, err := s.Reports()
 	if err != nil || !s.Ready {
@@ -103,7 +102,7 @@ func (s *State) Intact() (bool, error) {
 	return true, nil
 }
 
-// Reports lists the processes of the cluster, those inside the node included.
+// Reports returns the processes of the cluster, including those inside the node.
 func (s *State) Reports() ([]ProcessReport, error) {
 	var list []ProcessReport
 	for _, p := range s.Processes {
@@ -131,14 +130,13 @@ type ProcessReport struct {
 	Log     string `json:"log"`
 }
 
-// NodeProcess is what the supervisor of a node writes down for the machine, where
-// its processes have other pids.
+// NodeProcess is a process that the supervisor of a node records for the machine, where it has another pid.
 type NodeProcess struct {
 	Name    string `json:"name"`
 	Running bool   `json:"running"`
 }
 
-// NodeProcessesFile is where the supervisor of a node lists its processes, in the cluster's directory.
+// NodeProcessesFile returns the file in the cluster's directory in which the supervisor lists its processes.
 func NodeProcessesFile(dir string) string { return filepath.Join(dir, "processes.json") }
 
 func loadNodeProcesses(dir string) ([]NodeProcess, error) {

@@ -4,7 +4,7 @@ package state
 
 import "fmt"
 
-// Tier says how much of a cluster runs.
+// Tier is the set of components that a cluster runs.
 type Tier string
 
 const (

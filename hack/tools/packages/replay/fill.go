@@ -14,17 +14,16 @@ import (
 	"github.com/prometheus/prometheus/tsdb"
 )
 
-// world gives values to the series of a target, by the minute.
 type world struct{ rate, usual, gauge func(*recorded, int) float64 }
 
-// target is what is scraped: it adds labels to the series that it serves.
+// target is a scrape target, which adds labels to its series.
 type target struct {
 	labels map[string]string
 	serves []recorded
 	world
 }
 
-// fill stores six hours of the invented fleet and its operator, in the order of time, as scrapes do.
+// fill stores six hours of the invented fleet and its operator, ordered by time.
 func fill(ctx context.Context, db *tsdb.DB, root string) error {
 	targets, err := all(filepath.Join(root, "hack", "tools", "packages", "testdata"))
 	if err != nil {
@@ -53,7 +52,7 @@ func fill(ctx context.Context, db *tsdb.DB, root string) error {
 	return nil
 }
 
-// all are the pods of the fleet and of the operator.
+// all returns the pods of the fleet and of the operator.
 func all(recordings string) (targets []target, err error) {
 	for i := range fleet {
 		s := &fleet[i]
@@ -63,7 +62,8 @@ func all(recordings string) (targets []target, err error) {
 				return nil, err
 			}
 			for i := range served {
-				if r := &served[i]; r.labels["api"] == "responses" || r.labels["model"] == "openai/gpt-4o" { // as if they had succeeded
+				// The recorded requests failed.
+				if r := &served[i]; r.labels["api"] == "responses" || r.labels["model"] == "openai/gpt-4o" {
 					r.succeed()
 				}
 			}
@@ -78,7 +78,7 @@ func all(recordings string) (targets []target, err error) {
 		}
 		if i == 0 {
 			served = append(served, more...)
-		} else { // it does not lead
+		} else { // not the leader
 			served = only(served, "process_")
 		}
 		labels := map[string]string{"job": "llama-stack-k8s-operator-controller-manager-metrics-service", "namespace": "llama-stack-k8s-operator-system", "pod": pod}
@@ -96,10 +96,10 @@ func only(all []recorded, prefix string) (some []recorded) {
 	return some
 }
 
-// spread is how far the values of a histogram are apart: the standard deviation of their logarithm.
+// spread is the standard deviation of the logarithm of a histogram's values.
 const spread = 0.6
 
-// weight is what one event adds to the series, if its value is usually this.
+// weight returns what one event adds to the series, for the usual value of a histogram.
 func (r *recorded) weight(usual float64) float64 {
 	switch {
 	case strings.HasSuffix(r.name, "_sum"):
@@ -114,13 +114,12 @@ func (r *recorded) weight(usual float64) float64 {
 	return 1
 }
 
-// wave is a number from about 0.3 to 1 that changes slowly, in another way for each name.
+// wave returns a slowly changing number from about 0.3 to 1, different for each name.
 func wave(name string, minute int) float64 {
 	at := float64(minute)/60 + 6*noise(name, 0)
 	return 0.65 + 0.2*math.Sin(at) + 0.1*math.Sin(3.7*at) + 0.1*(noise(name, minute)-0.5)
 }
 
-// noise is a number from 0 to 1.
 func noise(name string, minute int) float64 {
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(name + strconv.Itoa(minute)))

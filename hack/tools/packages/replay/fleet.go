@@ -4,13 +4,12 @@ package main
 
 import "slices"
 
-// server is one of the invented fleet.
 type server struct {
 	namespace, name string
 	pods            []string
-	// load is the number of requests a second at its busiest, and answer the usual time of a model's answer in seconds.
+	// load is the maximum number of requests a second, and answer the usual time of a model's response in seconds.
 	load, answer float64
-	// failing is the part of the requests that fail in a minute.
+	// failing returns the share of the requests that fail in a minute.
 	failing func(minute int) float64
 }
 
@@ -23,13 +22,13 @@ var fleet = []server{
 	{"platform", "evaluation", []string{"evaluation-79c6b8d5f-2ngvh"}, 3.5, 4.2, between(0, 0, 0)},
 }
 
-// methods are, of a server's load, the parts of its methods, and the usual times of those that ask no model.
+// methods have their share of a server's load, and the usual time of those that call no model.
 var methods = map[string]struct{ part, seconds float64 }{
 	"openai_chat_completion": {part: 0.7}, "create_openai_response": {part: 0.2},
 	"list_models": {0.05, 0.02}, "list_providers": {0.01, 0.04}, "version": {0.02, 0.01},
 }
 
-// rate is how often a second what the series counts happens in a minute.
+// rate returns the number of the series' events a second in a minute.
 func (s *server) rate(r *recorded, minute int) float64 {
 	busy := s.load / float64(len(s.pods)) * wave(s.name, minute)
 	switch failing := s.failing(minute); {
@@ -51,7 +50,7 @@ func (s *server) rate(r *recorded, minute int) float64 {
 	return 0
 }
 
-// usual is the middle of the values of a histogram in a minute.
+// usual returns the median of a histogram's values in a minute.
 func (s *server) usual(r *recorded, minute int) float64 {
 	slower := 1 + 0.3*wave(s.name, minute) + 4*s.failing(minute)
 	switch h := r.histogram(); {
@@ -74,7 +73,7 @@ func (s *server) gauge(r *recorded, minute int) float64 {
 	return r.value
 }
 
-// between is a part from one minute to another, and nothing before and after.
+// between returns a function that is part from one minute to another, and 0 otherwise.
 func between(from, to int, part float64) func(int) float64 {
 	return func(minute int) float64 {
 		if minute >= from && minute < to {
@@ -84,16 +83,16 @@ func between(from, to int, part float64) func(int) float64 {
 	}
 }
 
-// operatorPods are its replicas, the leader first.
+// operatorPods has the leader first.
 var operatorPods = []string{"llama-stack-k8s-operator-controller-manager-5d7b9c8f6-kx4qz", "llama-stack-k8s-operator-controller-manager-5d7b9c8f6-t8wlm"}
 
-// missing is when a Secret is missing, and edit when somebody edits many custom resources at once.
+// missing is the time without a Secret, and edit the time when many custom resources are edited at once.
 var (
 	missing = between(120, 160, 1)
 	edit    = between(240, 250, 1)
 )
 
-// happens is how often a second what a metric of the operator counts happens, by the values of its labels.
+// happens returns the number of events a second of a metric of the operator, by its labels.
 func happens(r *recorded, minute int) float64 {
 	usual, rare := 0.4*wave(r.name, minute)+3*edit(minute), 0.02*missing(minute)
 	switch r.name {
@@ -140,7 +139,7 @@ func happens(r *recorded, minute int) float64 {
 	return usual
 }
 
-// takes is the middle of the values of a histogram of the operator.
+// takes returns the median of the values of a histogram of the operator.
 func takes(r *recorded, minute int) float64 {
 	steps := map[string]float64{"gather": 0.021, "build": 0.009, "apply": 0.014, "observe": 0.0014, "prune": 0.0009}
 	if seconds := steps[r.labels["step"]]; seconds > 0 {
@@ -149,7 +148,7 @@ func takes(r *recorded, minute int) float64 {
 	return 0.01 + 0.4*edit(minute)
 }
 
-// shows is the value of a gauge of the operator.
+// shows returns the value of a gauge of the operator.
 func shows(pod string, r *recorded, minute int) float64 {
 	switch r.name {
 	case "llamastack_distributions":
@@ -169,7 +168,7 @@ func shows(pod string, r *recorded, minute int) float64 {
 	return r.value
 }
 
-// countOf is how many custom resources there are: one waits for its Secret, and an edit replaces the pods of some.
+// countOf returns the number of custom resources: one waits for its Secret, and an edit replaces the pods of some.
 func countOf(phase, line string, minute int) float64 {
 	switch {
 	case phase == "Pending":
@@ -184,7 +183,7 @@ func countOf(phase, line string, minute int) float64 {
 	return 2
 }
 
-// more are series of the operator that the recorded scrape does not have: what they count had not happened yet.
+// more are series of the operator that the recorded scrape lacks because their events had not happened yet.
 var more = []recorded{
 	{name: "llamastack_distributions", labels: map[string]string{"phase": "Ready", "release_line": "1.5"}},
 	{name: "llamastack_distributions", labels: map[string]string{"phase": "Ready", "release_line": "1.2"}},

@@ -22,26 +22,26 @@ import (
 const (
 	span = 6 * time.Hour
 	step = time.Minute
-	// before is scraped, too: rates look back.
+	// before is the number of minutes before the pictures, because rates need earlier samples.
 	before = 60
 )
 
-// begin is any time: the pictures show it.
+// begin is the arbitrary time that the pictures show.
 var begin = time.Date(2026, 3, 2, 8, 10, 0, 0, time.UTC)
 
 // chosen are the values of the dashboards' variables.
 var chosen = map[string]string{"datasource": "prometheus", "namespace": "search", "server": "assistant"}
 
-// picture is a dashboard with the answers to its queries.
+// picture is a dashboard with the responses to its queries.
 type picture struct {
 	File      string            `json:"file"`
 	Dashboard json.RawMessage   `json:"dashboard"`
 	Variables map[string]string `json:"variables"`
-	// Answers are, by the number of a panel, the series of each of its queries.
+	// Answers has the series of each query by the number of the panel.
 	Answers [][][]series `json:"answers"`
 }
 
-// series is a result of a query: times in milliseconds, and a value for each, or nil for one that is not a number.
+// series is a query's result: times in milliseconds, and the values, nil if not a number.
 type series struct {
 	Labels map[string]string `json:"labels"`
 	Times  []int64           `json:"times"`
@@ -102,7 +102,7 @@ func (p *prometheus) draw(ctx context.Context, d *dashboards.Dashboard) (picture
 	for _, panel := range d.Panels {
 		var answers [][]series
 		for _, target := range panel.Targets {
-			// Grafana's $__rate_interval is at least four times the interval of the scrapes.
+			// Grafana's $__rate_interval is at least four times the scrape interval.
 			expression := strings.ReplaceAll(target.Expression, "$__rate_interval", (4 * step).String())
 			for name, value := range chosen {
 				expression = strings.ReplaceAll(expression, "$"+name, value)
@@ -122,7 +122,7 @@ func (p *prometheus) draw(ctx context.Context, d *dashboards.Dashboard) (picture
 	return drawn, nil
 }
 
-// ask returns what a query gives from a time to the end.
+// ask returns the result of a query from a time to the end.
 func (p *prometheus) ask(ctx context.Context, expression string, from time.Time) ([]series, error) {
 	query, err := p.engine.NewRangeQuery(ctx, p.db, nil, expression, from, begin.Add(span), step)
 	if err != nil {

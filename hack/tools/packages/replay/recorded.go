@@ -49,7 +49,7 @@ func read(file string) (found []recorded, err error) {
 	return found, nil
 }
 
-// succeed makes a series about what failed one about what succeeded.
+// succeed turns a series about failures into one about successes.
 func (r *recorded) succeed() {
 	for name, value := range map[string]string{"status": "success", "status_code": "200"} {
 		if r.labels[name] != "" {
@@ -58,7 +58,7 @@ func (r *recorded) succeed() {
 	}
 }
 
-// in are the labels of the series as Prometheus stores it: those of the target are added.
+// in returns the labels of the series as Prometheus stores it, with those of the target.
 func (r *recorded) in(target map[string]string) labels.Labels {
 	b := labels.NewBuilder(labels.EmptyLabels())
 	b.Set(model.MetricNameLabel, r.name)
@@ -70,10 +70,10 @@ func (r *recorded) in(target map[string]string) labels.Labels {
 	return b.Labels()
 }
 
-// counts reports whether the series only grows.
+// counts reports whether the series is a counter.
 func (r *recorded) counts() bool { return r.histogram() != "" || strings.HasSuffix(r.name, "_total") }
 
-// histogram is the name of the histogram that the series belongs to, if any.
+// histogram returns the name of the histogram that the series belongs to, or "".
 func (r *recorded) histogram() string {
 	for _, suffix := range []string{"_bucket", "_count", "_sum"} {
 		if name, found := strings.CutSuffix(r.name, suffix); found {
