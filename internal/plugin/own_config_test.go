@@ -67,3 +67,27 @@ spec:
 		t.Errorf("upgrade-check: exit code %d\n%s%s", upgrade.code, upgrade.out, upgrade.err)
 	}
 }
+
+// Proves: R88 (the page shows what validate reports about its example).
+func TestPageOfOwnConfigurationsShowsTheFindings(t *testing.T) {
+	const page = "../../docs/bring-your-own-config.md"
+	var example, shown string
+	for _, b := range framework.CodeBlocks(t, page) {
+		switch b.Info {
+		case "yaml":
+			example = b.Text
+		case "console":
+			shown = b.Text
+		}
+	}
+	command, want, _ := strings.Cut(shown, "\n")
+	if command != "$ kubectl llamastack validate -f my-stack.yaml" {
+		t.Fatalf("the page runs %q", command)
+	}
+	t.Chdir(t.TempDir())
+	framework.WriteFile(t, "my-stack.yaml", example)
+	r := run(t, "", "validate", "-f", "my-stack.yaml")
+	if got := r.out + r.err; got != want || r.code != cli.ExitOK {
+		t.Errorf("exit code %d\n%s\nwant\n%s", r.code, got, want)
+	}
+}
