@@ -87,7 +87,7 @@ func TestPageOfOwnConfigurationsShowsTheFindings(t *testing.T) {
 	t.Chdir(t.TempDir())
 	framework.WriteFile(t, "my-stack.yaml", example)
 	r := run(t, "", "validate", "-f", "my-stack.yaml")
-	if got := r.out + r.err; got != want || r.code != cli.ExitOK {
+	if got := r.out + r.err; strings.TrimSpace(got) != strings.TrimSpace(want) || r.code != cli.ExitOK {
 		t.Errorf("exit code %d\n%s\nwant\n%s", r.code, got, want)
 	}
 }
