@@ -257,7 +257,7 @@ func TestTLSOfABaseIsRecognised(t *testing.T) {
 	}
 }
 
-// Proves: R39 (the user's configuration decides whether the mounted certificate is used, and a warning says so).
+// Proves: R39, R96 (the user's configuration decides whether the mounted certificate is used, and a warning says so).
 func TestTLSBesideAnOverride(t *testing.T) {
 	const mounted = "tls_certfile: /etc/llama-stack-tls/tls.crt, tls_keyfile: /etc/llama-stack-tls/tls.key"
 	data := framework.NewCA(t).ServerSecret([]string{serviceHost})
