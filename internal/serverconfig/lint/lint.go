@@ -108,7 +108,8 @@ type linter struct {
 }
 
 func (l *linter) add(effect Effect, n *yaml.Node, path, detail, fix string) {
-	if l.counts[effect]++; l.counts[effect] > limits.Problems {
+	l.counts[effect]++
+	if l.counts[effect] > limits.Problems {
 		return
 	}
 	f := Finding{Effect: effect, Path: path, Detail: detail, Fix: fix}

@@ -198,14 +198,13 @@ func (l *linter) value(field catalog.Field, n *yaml.Node, path string) {
 		l.add(Exposed, n, path, "is a secret, and everyone who may read the ConfigMap sees it",
 			"refer to an environment variable: ${env.NAME}")
 	}
-	switch n.Kind {
-	case yaml.MappingNode:
+	if n.Kind == yaml.MappingNode {
 		l.inner(field, n, path)
-	case yaml.SequenceNode:
-		if element, ok := field.Element(); ok {
-			for i, item := range n.Content {
-				l.value(element, item, limits.Join(path, fmt.Sprintf("[%d]", i)))
-			}
+		return
+	}
+	if element, ok := field.Element(); ok {
+		for i, item := range document.Items(n) {
+			l.value(element, item, limits.Join(path, fmt.Sprintf("[%d]", i)))
 		}
 	}
 }
@@ -263,17 +262,15 @@ func storeFields(kind catalog.StoreKind) map[string]catalog.Field {
 
 // references checks the environment references of a tree whose fields are unknown.
 func (l *linter) references(n *yaml.Node, path string) {
-	switch n.Kind {
-	case yaml.ScalarNode:
+	if n.Kind == yaml.ScalarNode {
 		_, _ = l.expand(n, path)
-	case yaml.SequenceNode:
-		for i, item := range n.Content {
-			l.references(item, limits.Join(path, fmt.Sprintf("[%d]", i)))
-		}
-	default:
-		for key, value := range document.Members(n) {
-			l.references(value, limits.Join(path, "."+key))
-		}
+		return
+	}
+	for i, item := range document.Items(n) {
+		l.references(item, limits.Join(path, fmt.Sprintf("[%d]", i)))
+	}
+	for key, value := range document.Members(n) {
+		l.references(value, limits.Join(path, "."+key))
 	}
 }
 
