@@ -16,6 +16,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/document"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/integrity"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/provider"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/release"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/resource"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/server"
 )
@@ -137,20 +138,22 @@ func (l *linter) unknownKey(n *yaml.Node, path, key string, known []string, has 
 	fix := "remove it"
 	if near, ok := problem.Nearest(key, known); ok {
 		fix = fmt.Sprintf("did you mean %q?", near)
-	} else if lines := linesWith(has); len(lines) > 0 {
-		fix = "release lines that have it: " + strings.Join(lines, ", ")
+	} else if lines := linesWith(has); lines != "" {
+		fix = "it exists in " + lines
 	}
 	l.add(Ignored, n, path, "release line "+l.line.Name+" has no such field", fix)
 }
 
-func linesWith(has func(*catalog.Line) bool) []string {
-	var names []string
-	for _, name := range catalog.Lines() {
-		if line, _ := catalog.Get(name); has != nil && has(line) {
-			names = append(names, name)
-		}
+// linesWith describes the release lines with the condition, or returns "".
+func linesWith(has func(*catalog.Line) bool) string {
+	if has == nil {
+		return ""
 	}
-	return names
+	lines := catalog.LinesWhere(has)
+	if len(lines) == 0 {
+		return ""
+	}
+	return release.FormatLines(lines)
 }
 
 // object checks the keys of a map with known fields.
@@ -344,8 +347,8 @@ func (l *linter) unknownType(api, name string, n *yaml.Node, path string) {
 	fix := "there are " + limits.Names(l.line.ProviderTypes(api))
 	if near, ok := problem.Nearest(name, l.line.ProviderTypes(api)); ok {
 		fix = fmt.Sprintf("did you mean %q?", near)
-	} else if lines := linesWith(catalog.HasProvider(api, name)); len(lines) > 0 {
-		fix = "release lines that have it: " + strings.Join(lines, ", ")
+	} else if lines := linesWith(catalog.HasProvider(api, name)); lines != "" {
+		fix = "it exists in " + lines
 	}
 	l.add(Refused, n, path, fmt.Sprintf("release line %s has no type %q of %s providers", l.line.Name,
 		limits.Message(name), api), fix)
