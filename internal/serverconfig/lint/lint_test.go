@@ -67,6 +67,19 @@ func TestCheckReportsPositionCauseAndFix(t *testing.T) {
 	}
 }
 
+// BenchmarkCheckManyUnknownKeys measures a file of the largest size in which each key is unknown.
+func BenchmarkCheckManyUnknownKeys(b *testing.B) {
+	var text strings.Builder
+	text.WriteString(head + "providers: {}\n")
+	for i := range limits.DocumentNodes/2 - 100 {
+		fmt.Fprintf(&text, "unknown%d: a\n", i)
+	}
+	line, _ := catalog.Get("1.5")
+	for b.Loop() {
+		lint.Check(b.Context(), &lint.Input{Content: []byte(text.String()), Line: line})
+	}
+}
+
 // Proves: R63 (a file with many faults gives few findings).
 func TestCheckBoundsTheFindings(t *testing.T) {
 	var b strings.Builder

@@ -135,6 +135,9 @@ func (l *linter) unknownSection(key string, value *yaml.Node) {
 
 // unknownKey reports a key that the server ignores. has reports whether a release line has it.
 func (l *linter) unknownKey(n *yaml.Node, path, key string, known []string, has func(*catalog.Line) bool) {
+	if l.counts[Ignored] >= limits.Problems {
+		return // not shown
+	}
 	fix := "remove it"
 	if near, ok := problem.Nearest(key, known); ok {
 		fix = fmt.Sprintf("did you mean %q?", near)
@@ -344,6 +347,9 @@ func (l *linter) on(id document.Identity) bool {
 }
 
 func (l *linter) unknownType(api, name string, n *yaml.Node, path string) {
+	if l.counts[Refused] >= limits.Problems {
+		return // not shown
+	}
 	fix := "there are " + limits.Names(l.line.ProviderTypes(api))
 	if near, ok := problem.Nearest(name, l.line.ProviderTypes(api)); ok {
 		fix = fmt.Sprintf("did you mean %q?", near)
