@@ -119,9 +119,9 @@ func registrationInputs() []input {
 	const small = "version: 2\nproviders: {}\n"
 	return []input{
 		register("1000 ConfigMaps that register", 1000, small, "more than 100 ConfigMaps"),
-		register("20 registrations of 90000 values", 20, small+"x: ["+strings.Repeat("a,", 90_000)+"a]\n", "more than 20 MB of memory together"),
-		register("20 registrations of 1 MB", 20, small+"x: ["+strings.Repeat(strings.Repeat("a", 30)+",", 30_000)+"a]\n", "more than 20 MB of memory together"),
-		register("100 registrations of one text of 900 KB", 100, small+"x: "+strings.Repeat("a", 900_000)+"\n", "more than 20 MB of memory together"),
+		register("20 registrations of 90000 values", 20, small+"x: ["+strings.Repeat("a,", 90_000)+"a]\n", "exceed 20 MB of memory together"),
+		register("20 registrations of 1 MB", 20, small+"x: ["+strings.Repeat(strings.Repeat("a", 30)+",", 30_000)+"a]\n", "exceed 20 MB of memory together"),
+		register("100 registrations of one text of 900 KB", 100, small+"x: "+strings.Repeat("a", 900_000)+"\n", "exceed 20 MB of memory together"),
 	}
 }
 

@@ -201,7 +201,7 @@ const (
 	acceptedOrSlow = accepted + orSlow
 	tooManyItems   = "at most 1000 items" + orSlow
 	tooManyOrSlow  = "100000 values" + orSlow
-	byPolicyOrSlow = "ValidatingAdmissionPolicy|at most 100 items|at most 20000 values together" + orSlow
+	byPolicyOrSlow = "ValidatingAdmissionPolicy|at most 100 items|at most 20000 values in total" + orSlow
 )
 
 func countInputs() []input {
