@@ -70,6 +70,8 @@ class Introspection:
         default = _scalar(info.default)
         if type(None) in _members(info.annotation) and (info.is_required() or default is not None):
             field["nullable"] = True
+        if type(None) not in _members(info.annotation) and not info.is_required() and default is None:
+            field["notNull"] = True
         if default is not None and not field.get("secret"):
             field["default"] = default
         return field

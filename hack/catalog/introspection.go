@@ -72,6 +72,7 @@ type field struct {
 	Secret   bool
 	Required bool
 	Nullable bool
+	NotNull  bool
 	Store    catalog.StoreKind
 	Object   string
 	AnyOf    []catalog.FieldType

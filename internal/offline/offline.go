@@ -5,6 +5,7 @@ package offline
 import (
 	"cmp"
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -19,7 +20,6 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha1"
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/config/crd"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/names"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/offline/admission"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/offline/manifest"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
@@ -320,10 +320,8 @@ func (c *Cluster) override(in *build.Inputs) *build.OverrideFact {
 		found.State = build.NotAllowed
 		return found
 	}
-	text, exists := cm.data[names.ConfigKey].(string)
-	if found.Content = []byte(text); !exists {
-		found.Lookup = build.LookIn(cm.data, names.ConfigKey)
-	}
+	found.Content = nil
+	found.Read(c.configMapData(ref.Namespace, ref.Name), cm.binary)
 	return found
 }
 
@@ -360,6 +358,7 @@ type configMap struct {
 	namespace   string
 	annotations map[string]string
 	data        map[string]any
+	binary      map[string][]byte
 }
 
 // usableIn reports whether custom resources in the namespace may refer to the ConfigMap.
@@ -378,6 +377,20 @@ func (c *Cluster) SetConfigMaps(documents []*manifest.Document) {
 		namespace = cmp.Or(namespace, c.Namespace, DefaultNamespace)
 		data, _, _ := unstructured.NestedMap(d.Object, "data")
 		annotations, _, _ := unstructured.NestedStringMap(d.Object, "metadata", "annotations")
-		c.configMaps[types.NamespacedName{Namespace: namespace, Name: d.Name()}] = configMap{namespace, annotations, data}
+		c.configMaps[types.NamespacedName{Namespace: namespace, Name: d.Name()}] = configMap{
+			namespace, annotations, data, binaryData(d.Object),
+		}
 	}
+}
+
+// binaryData returns the decoded binary data of a ConfigMap, without values that are not base64.
+func binaryData(cm map[string]any) map[string][]byte {
+	texts, _, _ := unstructured.NestedStringMap(cm, "binaryData")
+	decoded := map[string][]byte{}
+	for key, text := range texts {
+		if content, err := base64.StdEncoding.DecodeString(text); err == nil {
+			decoded[key] = content
+		}
+	}
+	return decoded
 }

@@ -8,7 +8,8 @@ var referenceRows = []Row{
 	{
 		Reason: InvalidConfigMap, Class: WaitingForDependency, Conditions: inConfigGenerated, FixedElsewhere: true,
 		Meaning: "The content of a ConfigMap cannot be used: the text of `spec.overrideConfig` is not a configuration, or " +
-			"a CA bundle has no certificate or a broken one.",
+			"a CA bundle has no certificate or a broken one. A warning where the server does not start with a part of the " +
+			"configuration, because the image may differ.",
 		Example: Problem{
 			Path: "spec.overrideConfig.configMapName", Type: field.ErrorTypeInvalid, Value: "my-config",
 			Detail: "the key \"config.yaml\" of ConfigMap mine/my-config is not a configuration: not YAML: line 1: did not " +

@@ -41,6 +41,18 @@ def _ignored_by_model(raw: dict[str, Any], parsed: BaseModel, path: str) -> Iter
             yield Finding("ignored", child(path, str(key)), _unknown(str(key), sorted(fields)))
 
 
+def unexpanded(raw: Any, path: str) -> Iterator[Finding]:
+    """Finds references to the environment that the server took for text."""
+    if isinstance(raw, dict):
+        for key, value in raw.items():
+            yield from unexpanded(value, child(path, str(key)))
+    elif isinstance(raw, list):
+        for index, entry in enumerate(raw):
+            yield from unexpanded(entry, item(path, index, entry))
+    elif isinstance(raw, str) and "${env." in raw:
+        yield Finding("ignored", path, "the server does not expand this reference")
+
+
 def yaml_keys(name: str, field: FieldInfo, model: type[BaseModel]) -> Iterator[str]:
     """Returns the keys that set a field in YAML: its aliases, and its own name unless an alias hides it."""
     alias = field.validation_alias

@@ -33,7 +33,7 @@ import references
 import server_package
 import yaml
 from findings import Finding, child, item
-from ignored import ignored, yaml_keys
+from ignored import ignored, unexpanded, yaml_keys
 from pydantic import BaseModel, SecretStr, ValidationError
 from server_package import ServerPackage
 
@@ -85,6 +85,7 @@ def _validate(server: ServerPackage, path: Path, verdict: Verdict, loader: Any) 
         yield from _invalid(error, "", raw)
         return
     yield from ignored(raw, config, "")
+    yield from unexpanded(raw, "")
     if config.server.auth and config.server.auth.provider_config:
         verdict.loaded["server.auth"] = plain(config.server.auth.provider_config)
     yield from references.unknown_apis(server, config)

@@ -24,6 +24,7 @@ type options struct {
 	files     []string
 	recursive bool
 	output    string
+	strict    bool
 	settings  files.ClusterSettings
 }
 
@@ -34,7 +35,7 @@ The command runs the checks of the API server (unknown fields, schema, rules, ad
 messages, and the checks of the operator (providers, models, endpoints, references, features of the server release).
 It does not check whether Secrets exist, and ignores documents of other kinds. With --settings or --from-cluster and
 no file, it checks the operator's settings and registered distributions. The exit code is 1 if there is an error, and
-0 if there are only warnings.`
+0 if there are only warnings, unless --strict is given.`
 
 const examples = `  # One file
   kubectl llamastack validate -f my-stack.yaml
@@ -48,6 +49,9 @@ const examples = `  # One file
 
   # The operator's settings alone
   kubectl llamastack validate --settings settings.yaml
+
+  # In a pipeline: a warning fails, too
+  kubectl llamastack validate --strict -f my-stack.yaml
 
   # The output of a template
   helm template my-chart | kubectl llamastack validate -f -`
@@ -74,6 +78,7 @@ func New(streams cli.Streams, connect cluster.Connect) *cobra.Command {
 		`file or directory; "-" is standard input. Can be repeated; the name of the flag is optional`)
 	flags.BoolVarP(&o.recursive, "recursive", "R", false, "include subdirectories")
 	flags.StringVarP(&o.output, "output", "o", formatText, "output format: "+strings.Join(formats(), ", "))
+	flags.BoolVar(&o.strict, "strict", false, "exit with code 1 if there is a warning, too")
 	o.settings.AddTo(cmd, connect)
 	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(formats(), cobra.ShellCompDirectiveNoFileComp))
 	return cmd
@@ -128,7 +133,7 @@ func (o *options) run(ctx context.Context, streams cli.Streams) error {
 	if file := report.cleanFile(); file != "" && o.output == formatText {
 		_, _ = fmt.Fprintln(streams.Err, file+": ok")
 	}
-	if !report.Valid {
+	if !report.Valid || o.strict && len(report.Findings) > 0 {
 		return &cli.InputError{}
 	}
 	return nil

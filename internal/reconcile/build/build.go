@@ -192,7 +192,7 @@ func (d *Desired) params(in *Inputs) *objects.Params {
 		p.External, p.OperatorImage = in.installed(d.Config.External), in.OperatorImage
 	}
 	if d.Override != nil {
-		p.Config, p.Overridden = d.OverrideContent, true
+		p.Config, p.ConfigFiles, p.Overridden = d.OverrideContent, in.Override.Files, true
 	}
 	if d.Certificate != nil {
 		p.ServerCA = string(d.Certificate.CA)

@@ -181,16 +181,24 @@ func (f *CertificateFact) invalid(detail string) problem.Problem {
 	}
 }
 
-// warnPlainOverride warns of a certificate that the user's own configuration does not use.
+const pathTLSEnabled = "spec.networking.tls.enabled"
+
+// warnPlainOverride reports a certificate that the user's own configuration does not use: an error if it serves
+// without TLS. No custom resource of v1alpha1 has the field.
 func (d *Desired) warnPlainOverride(in *Inputs, read *serverconfig.Override) {
 	if !serverconfig.TLSEnabled(&in.CR.Spec) || read.TLS.Mounted() {
 		return
 	}
-	detail := "has no effect with spec.overrideConfig, whose configuration uses other files"
+	fix := "write tls_certfile: " + serverconfig.TLSCertFile + " and tls_keyfile: " + serverconfig.TLSKeyFile +
+		" under server: there, or remove the field"
 	if !read.TLS.Enabled() {
-		detail = "has no effect with spec.overrideConfig, whose configuration has no TLS files: the server does not encrypt"
+		d.problems.Add(problem.Problem{
+			Reason: problem.ConflictingFields, Path: pathTLSEnabled, Type: field.ErrorTypeForbidden,
+			Detail: "has no effect with spec.overrideConfig, whose configuration has no TLS files: the server does not encrypt",
+			Fix:    fix,
+		})
+		return
 	}
-	d.problems.warn(problem.NoEffect, "spec.networking.tls.enabled", detail,
-		"write tls_certfile: "+serverconfig.TLSCertFile+" and tls_keyfile: "+serverconfig.TLSKeyFile+" under server: "+
-			"there, or remove the field")
+	d.problems.warn(problem.NoEffect, pathTLSEnabled,
+		"has no effect with spec.overrideConfig, whose configuration uses other files", fix)
 }

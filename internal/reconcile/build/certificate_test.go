@@ -257,7 +257,7 @@ func TestTLSOfABaseIsRecognised(t *testing.T) {
 	}
 }
 
-// Proves: R39 (the user's configuration decides whether the mounted certificate is used, and a warning says so).
+// Proves: R39, R96 (the user's configuration decides whether the mounted certificate is used, and a warning says so).
 func TestTLSBesideAnOverride(t *testing.T) {
 	const mounted = "tls_certfile: /etc/llama-stack-tls/tls.crt, tls_keyfile: /etc/llama-stack-tls/tls.key"
 	data := framework.NewCA(t).ServerSecret([]string{serviceHost})
@@ -265,15 +265,23 @@ func TestTLSBesideAnOverride(t *testing.T) {
 		scheme  corev1.URIScheme
 		warning string
 		known   bool
+		refused bool
 	}{
-		"{" + mounted + "}":                   {corev1.URISchemeHTTPS, "", true},
-		"{tls_certfile: /a, tls_keyfile: /b}": {corev1.URISchemeHTTPS, "uses other files", false},
-		"{}":                                  {corev1.URISchemeHTTP, "the server does not encrypt", false},
-		"{tls_certfile: /etc/llama-stack-tls/tls.crt}": {corev1.URISchemeHTTP, "the server does not encrypt", false},
+		"{" + mounted + "}":                   {corev1.URISchemeHTTPS, "", true, false},
+		"{tls_certfile: /a, tls_keyfile: /b}": {corev1.URISchemeHTTPS, "uses other files", false, false},
+		"{}":                                  {corev1.URISchemeHTTP, "the server does not encrypt", false, true},
+		"{tls_certfile: /etc/llama-stack-tls/tls.crt}": {corev1.URISchemeHTTP, "the server does not encrypt", false, true},
 	} {
 		in := withTLS(t, data)
 		in.CR.Spec.OverrideConfig = &v1alpha2.OverrideConfigSpec{ConfigMapName: "own"}
-		findOverride(t, in, "version: 2\nserver: "+server+"\n")
+		findOverride(t, in, complete+"server: "+server+"\n")
+		if want.refused {
+			if _, faults := fail(t, in); !strings.Contains(faults.Message(), "spec.networking.tls.enabled: Forbidden: ") ||
+				!strings.Contains(faults.Message(), want.warning) {
+				t.Errorf("%s: %s", server, faults.Message())
+			}
+			continue
+		}
 		d := build(t, in)
 		if d.Scheme() != want.scheme || (d.Certificate != nil) != want.known || (want.warning == "") != (len(d.Warnings) == 0) ||
 			!strings.Contains(d.Warnings.Message(), want.warning) {

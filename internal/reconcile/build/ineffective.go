@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/ptr"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
@@ -93,7 +92,7 @@ func workersNeedBase(base *problem.Problem, workers int32) *problem.Problem {
 	return &p
 }
 
-// checkWorkers reports a number of workers that does not reach the server; it warns for v1alpha1.
+// checkWorkers warns of a number of workers that does not reach the server.
 func (d *Desired) checkWorkers(in *Inputs) {
 	workers := ptr.Deref(in.CR.Spec.Workload.Workers, 1)
 	if workers < 2 || d.Config != nil || usesVariable(in.CR.Spec.Workload.Overrides, objects.LegacyWorkersVariable) {
@@ -108,13 +107,7 @@ func (d *Desired) checkWorkers(in *Inputs) {
 		fix := fmt.Sprintf("write workers: %d under server: in the key %q of ConfigMap %s, or remove the field", workers,
 			names.ConfigKey,
 			in.CR.Spec.OverrideConfig.ConfigMapName)
-		if in.Legacy.FromV1alpha1 {
-			d.problems.warn(problem.NoEffect, pathWorkers, detail, fix)
-			return
-		}
-		d.problems.Add(problem.Problem{
-			Reason: problem.ConflictingFields, Path: pathWorkers, Type: field.ErrorTypeForbidden, Detail: detail, Fix: fix,
-		})
+		d.problems.warn(problem.NoEffect, pathWorkers, detail, fix)
 	case d.Override == nil && missingBase(d.Distribution) != nil && workersIgnored(in):
 		d.problems.warn(problem.NoEffect, pathWorkers,
 			"has no effect: image "+d.Distribution.Image+" runs its own configuration, and no base configuration is known for "+

@@ -26,7 +26,7 @@ func inputsOf(t *testing.T, spec, annotation string) *Inputs {
 	}
 	resolve(t, in, nil)
 	if in.CR.Spec.OverrideConfig != nil {
-		findOverride(t, in, "version: 2\nserver: {workers: 3}\n")
+		findOverride(t, in, complete+"server: {workers: 3}\n")
 	}
 	return in
 }
@@ -36,7 +36,6 @@ func TestWorkersWithoutGeneratedConfiguration(t *testing.T) {
 	const unknown, own = "distribution: {image: 'registry.example/mine:latest'}\n", "overrideConfig: {configMapName: mine}\n"
 	const overridden = "spec.workload.workers: has no effect with spec.overrideConfig, whose configuration decides: " +
 		"write workers: 4 under server: in the key \"config.yaml\" of ConfigMap mine, or remove the field"
-	refused := strings.Replace(overridden, ": has", ": Forbidden: has", 1)
 	for name, c := range map[string]struct {
 		spec, annotation, fault, warning string
 	}{
@@ -47,12 +46,12 @@ func TestWorkersWithoutGeneratedConfiguration(t *testing.T) {
 		"image of its own, four workers, v1alpha1":   {unknown + "workload: {workers: 4}", fromV1alpha1, "", "image registry.example/mine:latest runs its own configuration"},
 		"image of its own, workers and a provider":   {unknown + "workload: {workers: 1}\ndisabled: [eval]", "", "spec.distribution: Invalid value: Distribution image registry.example/mine:latest missing config labels", ""},
 		"image of its own, four workers, a provider": {unknown + "workload: {workers: 4}\ndisabled: [eval]", "", "spec.distribution: Invalid value: Distribution image", ""},
-		"own configuration, four workers":            {"distribution: {name: starter}\n" + own + "workload: {workers: 4}", "", refused, ""},
+		"own configuration, four workers":            {"distribution: {name: starter}\n" + own + "workload: {workers: 4}", "", "", overridden},
 		"own configuration, four workers, v1alpha1":  {"distribution: {name: starter}\n" + own + "workload: {workers: 4}", fromV1alpha1, "", ""},
 		"own configuration and command, four workers, v1alpha1": {
 			"distribution: {name: starter}\n" + own + "workload: {workers: 4, overrides: {command: [serve]}}", fromV1alpha1, "", overridden,
 		},
-		"own configuration, two workers": {"distribution: {name: starter}\n" + own + "workload: {workers: 2}", "", strings.Replace(refused, "4", "2", 1), ""},
+		"own configuration, two workers": {"distribution: {name: starter}\n" + own + "workload: {workers: 2}", "", "", strings.Replace(overridden, "4", "2", 1)},
 		"own configuration, its number":  {"distribution: {name: starter}\n" + own + "workload: {workers: 3}", "", "", ""},
 		"own configuration, one worker":  {"distribution: {name: starter}\n" + own + "workload: {workers: 1}", "", "", ""},
 		"own command that counts on the variable": {

@@ -3,6 +3,8 @@
 package build
 
 import (
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -56,6 +58,10 @@ func inputHash(in *Inputs) string {
 	if in.Override != nil {
 		h.Text("override")
 		h.Text(string(in.Override.Content))
+		for _, key := range slices.Sorted(maps.Keys(in.Override.Files)) {
+			h.Text(key)
+			h.Bytes(in.Override.Files[key])
+		}
 	}
 	if legacy := &in.Legacy; legacy.FromV1alpha1 || legacy.ContainerName != "" {
 		h.Text("legacy")

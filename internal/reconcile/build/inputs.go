@@ -196,6 +196,9 @@ func IsLarge(in *Inputs) bool {
 	}
 	if in.Override != nil {
 		size += len(in.Override.Content)
+		for _, content := range in.Override.Files {
+			size += len(content)
+		}
 	}
 	if in.CABundle != nil {
 		for _, text := range in.CABundle.Data {

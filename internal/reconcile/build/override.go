@@ -3,6 +3,7 @@
 package build
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strconv"
@@ -24,8 +25,46 @@ import (
 type OverrideFact struct {
 	Ref types.NamespacedName
 	Lookup
-	// Content is the text of the key if State is Found.
+	// Content is the text of the configuration if State is Found.
 	Content []byte
+	// Key is its key in the ConfigMap; empty means names.ConfigKey.
+	Key string
+	// Files are the contents of the ConfigMap's other keys, which are mounted beside the configuration.
+	Files map[string][]byte
+}
+
+// runKey is the name of the configuration up to llama-stack 0.3, which commands of users name.
+const runKey = "run.yaml"
+
+// Read takes the configuration and the other files from the content of a ConfigMap. If the only key is run.yaml, that
+// is the configuration.
+func (o *OverrideFact) Read(text map[string]string, binary map[string][]byte) {
+	if _, alone := text[runKey]; alone && len(text)+len(binary) == 1 {
+		o.Key = runKey
+	}
+	content, exists := text[o.key()]
+	if !exists {
+		o.Lookup = LookIn(text, o.key())
+		return
+	}
+	o.Content = []byte(content)
+	for key, value := range text {
+		if key != names.ConfigKey {
+			o.addFile(key, []byte(value))
+		}
+	}
+	for key, value := range binary {
+		o.addFile(key, value)
+	}
+}
+
+func (o *OverrideFact) key() string { return cmp.Or(o.Key, names.ConfigKey) }
+
+func (o *OverrideFact) addFile(key string, value []byte) {
+	if o.Files == nil {
+		o.Files = map[string][]byte{}
+	}
+	o.Files[key] = value
 }
 
 // PathOverride is the field that names the ConfigMap with the user's own configuration.
@@ -72,35 +111,30 @@ func (d *Desired) override(ctx context.Context, in *Inputs) {
 	if err != nil {
 		d.problems.Add(problem.Problem{
 			Reason: problem.InvalidConfigMap, Path: PathOverride, Type: field.ErrorTypeInvalid, Value: found.Ref.Name,
-			Detail: fmt.Sprintf("the key %q of ConfigMap %s is not a configuration: %v", names.ConfigKey, found.Ref, err),
+			Detail: fmt.Sprintf("the key %q of ConfigMap %s is not a configuration: %v", found.key(), found.Ref, err),
 			Fix:    "correct it there",
 		})
 		return
 	}
 	d.Override, d.OverrideContent = read, found.Content
 	d.setOverrideWorkers(ctx, in)
-	d.ConfigMapName = names.ConfigMapName(in.CR.Name, d.OverrideContent)
+	d.ConfigMapName = objects.ConfigMapName(in.CR.Name, d.OverrideContent, found.Files)
 	d.warnPlainOverride(in, read)
-	if line := d.Distribution.Line; line != nil && line.NeedsInsecure && !read.TLS.Enabled() && !read.Insecure {
-		d.problems.warn(problem.InvalidConfigMap, PathOverride,
-			"the configuration has neither TLS files nor server.insecure, and release "+line.Name+" does not start without "+
-				"one of them",
-			"add server.insecure: true, unless the image or its arguments set --insecure")
-	}
+	d.lintOverride(ctx, in)
 	d.problems.warnStorage(d.Distribution.Line, read)
 }
 
-// warnStorage warns of a configuration without section storage if the server needs one to keep its state or to start.
+// warnStorage warns of a configuration without section storage if the server needs one to keep its state.
 func (r *report) warnStorage(line *catalog.Line, read *serverconfig.Override) {
 	if line == nil || line.DefaultStorage || read.Storage {
 		return
 	}
-	releases := line.Without(func(line *catalog.Line) bool { return line.DefaultStorage })
-	detail := "the configuration has no section storage, and a server of " + releases + " then keeps its state in a " +
-		"directory that is lost with the pod"
 	if line.Sections["storage"].Required {
-		detail = "the configuration has no section storage, and a server of " + releases + " does not start without"
+		return // lintOverride reports it
 	}
+	of := line.Without(func(line *catalog.Line) bool { return line.DefaultStorage })
+	detail := "the configuration has no section storage, and a server of " + of + " then keeps its state in a directory " +
+		"that is lost with the pod"
 	r.warn(problem.InvalidConfigMap, PathOverride, detail, "add it, with backends in a directory of the volume")
 }
 
@@ -115,7 +149,7 @@ func (d *Desired) setOverrideWorkers(ctx context.Context, in *Inputs) {
 	}
 	// Without the namespace, so that the same configuration has the same text everywhere.
 	header := fmt.Sprintf("# The key %s of ConfigMap %s, with server.workers of the custom resource.\n",
-		names.ConfigKey, in.Override.Ref.Name)
+		in.Override.key(), in.Override.Ref.Name)
 	if text, err := serverconfig.WithWorkers(ctx, in.Override.Content, d.Distribution.Line, *w.Workers,
 		header); err == nil {
 		d.OverrideContent, d.Override.Workers, d.OverrideEdited = text, strconv.Itoa(int(*w.Workers)), true

@@ -3,6 +3,7 @@
 package build
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -18,7 +19,10 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 )
 
-const ownConfig = "# mine: keep every byte\nversion: 2\r\nserver: {port: 1}\n"
+// complete has all that a server needs but the section server.
+const complete = "version: 2\nimage_name: mine\nproviders: {}\nstorage: {backends: {}, stores: {}}\n"
+
+const ownConfig = "# mine: keep every byte\r\n" + complete + "server: {port: 1024}\n"
 
 // overriding returns inputs with spec.overrideConfig.
 func overriding(t *testing.T) *Inputs {
@@ -76,7 +80,7 @@ func TestOverride(t *testing.T) {
 // Proves: R16, R45.
 func TestOverrideWithoutStorageIsWarnedOf(t *testing.T) {
 	for version, want := range map[string]string{
-		"0.3.0": "of release line 0.3 does not start without", "0.4.7": "of release line 0.4 then keeps its state in a directory that is lost",
+		"0.3.0": "the file has no section storage", "0.4.7": "of release line 0.4 then keeps its state in a directory that is lost",
 		"0.5.0": "of release line 0.5 before 0.5.1 then keeps", "0.5.1": "", catalog.Newest(): "",
 	} {
 		for text, silent := range map[string]bool{"version: 2": want == "", "storage: {backends: {}}": true} {
@@ -89,6 +93,55 @@ func TestOverrideWithoutStorageIsWarnedOf(t *testing.T) {
 				t.Errorf("release %s, %s: %q", version, text, said)
 			}
 		}
+	}
+}
+
+// Proves: R97 (each key of the ConfigMap is a file in the pod; a run.yaml alone is the configuration).
+func TestOverrideMountsAllKeys(t *testing.T) {
+	for name, c := range map[string]struct {
+		text    map[string]string
+		binary  map[string][]byte
+		state   State
+		content string
+		files   []string
+	}{
+		"configuration alone": {text: map[string]string{"config.yaml": "a"}, content: "a"},
+		"run.yaml alone":      {text: map[string]string{"run.yaml": "a"}, content: "a", files: []string{"run.yaml"}},
+		"run.yaml beside it":  {text: map[string]string{"config.yaml": "a", "run.yaml": "b"}, content: "a", files: []string{"run.yaml"}},
+		"run.yaml and another": {
+			text: map[string]string{"run.yaml": "a", "policy.json": "{}"}, state: KeyMissing,
+		},
+		"binary": {
+			text: map[string]string{"config.yaml": "a"}, binary: map[string][]byte{"model.bin": {0xff}}, content: "a", files: []string{"model.bin"},
+		},
+	} {
+		in := overriding(t)
+		in.Override.Content = nil
+		in.Override.Read(c.text, c.binary)
+		got := slices.Sorted(maps.Keys(in.Override.Files))
+		if in.Override.State != c.state || string(in.Override.Content) != c.content || !slices.Equal(got, c.files) {
+			t.Errorf("%s: %+v", name, in.Override)
+		}
+	}
+	in := overriding(t)
+	alone := build(t, in)
+	in.Override.Files = map[string][]byte{"run.yaml": []byte("b"), "model.bin": {0xff}}
+	with := build(t, in)
+	cm := with.Objects[slices.IndexFunc(with.Objects, func(o objects.Object) bool {
+		_, is := o.(*corev1.ConfigMap)
+		return is
+	})].(*corev1.ConfigMap)
+	pod := deployment(t, with.Objects).Spec.Template
+	before := deployment(t, alone.Objects).Spec.Template
+	if cm.Data["run.yaml"] != "b" || cm.BinaryData["model.bin"][0] != 0xff || cm.Data[names.ConfigKey] != ownConfig ||
+		objects.MountedConfigMap(&pod.Spec) != cm.Name || cm.Name == alone.ConfigMapName || cm.Name != with.ConfigMapName {
+		t.Errorf("%+v, mounted %s", cm, objects.MountedConfigMap(&pod.Spec))
+	}
+	if pod.Annotations[names.AnnotationConfigHash] == before.Annotations[names.AnnotationConfigHash] {
+		t.Error("another file causes no rollout")
+	}
+	if hash := hashOf(in); hash == hashOf(overriding(t)) {
+		t.Error("another file does not change the input hash")
 	}
 }
 
@@ -164,10 +217,10 @@ func TestOverrideFaults(t *testing.T) {
 func TestOverrideWarnings(t *testing.T) {
 	line, _ := catalog.Get(catalog.Newest())
 	for content, want := range map[string]string{
-		"version: 2\n":                                              "server.insecure",
-		"version: 2\nserver: {insecure: true}\n":                    "",
-		"version: 2\nserver: {tls_certfile: /a, tls_keyfile: /b}\n": "",
-		"version: 2\nserver: {tls_certfile: /a, insecure: false}\n": "server.insecure",
+		complete:                                "server.insecure",
+		complete + "server: {insecure: true}\n": "",
+		complete + "server: {tls_certfile: /a, tls_keyfile: /b}\n": "",
+		complete + "server: {tls_certfile: /a, insecure: false}\n": "server.insecure",
 	} {
 		in := overriding(t)
 		in.Override.Content, in.Distribution.Line = []byte(content), line

@@ -9,7 +9,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/names"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/build"
 )
@@ -37,11 +36,7 @@ func (g *Gatherer) override(ctx context.Context, in *build.Inputs,
 		found.State = build.Missing
 		return found, nil
 	}
-	if text, has := cm.Data[names.ConfigKey]; has {
-		found.Content = []byte(text)
-	} else {
-		found.Lookup = build.LookIn(cm.Data, names.ConfigKey)
-	}
+	found.Read(cm.Data, cm.BinaryData)
 	return found, nil
 }
 

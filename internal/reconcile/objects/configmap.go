@@ -3,6 +3,11 @@
 package objects
 
 import (
+	"fmt"
+	"maps"
+	"slices"
+	"unicode/utf8"
+
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -14,7 +19,35 @@ func ConfigMap(p *Params) *corev1.ConfigMap {
 	if p.Config == nil {
 		return nil
 	}
-	return immutable(p, names.ConfigMapName(p.CR.Name, p.Config), names.ConfigKey, string(p.Config))
+	cm := immutable(p, ConfigMapName(p.CR.Name, p.Config, p.ConfigFiles), names.ConfigKey, string(p.Config))
+	for name, content := range p.ConfigFiles {
+		if utf8.Valid(content) {
+			cm.Data[name] = string(content)
+			continue
+		}
+		if cm.BinaryData == nil {
+			cm.BinaryData = map[string][]byte{}
+		}
+		cm.BinaryData[name] = content
+	}
+	return cm
+}
+
+// ConfigMapName returns the name of the ConfigMap of a configuration and the files beside it.
+func ConfigMapName(resource string, config []byte, files map[string][]byte) string {
+	return names.ConfigMapName(resource, withFiles(config, files))
+}
+
+// withFiles returns a text that differs if the configuration or a file differs; without files, the configuration.
+func withFiles(config []byte, files map[string][]byte) []byte {
+	if len(files) == 0 {
+		return config
+	}
+	all := slices.Clone(config)
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		all = fmt.Appendf(all, "\n--- %s %d\n%s", name, len(files[name]), files[name])
+	}
+	return all
 }
 
 // CABundle returns the immutable ConfigMap of trusted CA certificates, a copy that restarted pods rely on, or nil.

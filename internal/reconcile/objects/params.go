@@ -21,6 +21,8 @@ type Params struct {
 	StateDir string
 	// Config is the configuration, or nil if the image runs its own.
 	Config []byte
+	// ConfigFiles are the files beside Config, by name.
+	ConfigFiles map[string][]byte
 	// Overridden reports that Config is the user's own and configures the state directory itself.
 	Overridden bool
 	// Scheme is the server's protocol; empty means HTTP.

@@ -46,7 +46,7 @@ func health(p *Params) corev1.ProbeHandler {
 func podTemplate(p *Params) corev1.PodTemplateSpec {
 	annotations := map[string]string{}
 	if p.Config != nil {
-		annotations[names.AnnotationConfigHash] = names.ContentHash(p.Config)
+		annotations[names.AnnotationConfigHash] = names.ContentHash(withFiles(p.Config, p.ConfigFiles))
 	}
 	if p.CertificateHash != "" {
 		annotations[names.AnnotationCertificateHash] = p.CertificateHash

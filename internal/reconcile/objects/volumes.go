@@ -29,7 +29,7 @@ func ownVolumes(p *Params) []corev1.Volume {
 			}}})
 	}
 	if p.Config != nil {
-		volumes = append(volumes, configMapVolume(configVolume, names.ConfigMapName(p.CR.Name, p.Config)))
+		volumes = append(volumes, configMapVolume(configVolume, ConfigMapName(p.CR.Name, p.Config, p.ConfigFiles)))
 	}
 	if p.CABundle != "" {
 		volumes = append(volumes, configMapVolume(caBundleVolume, names.CABundleName(p.CR.Name, p.CABundle)), trustVolumeOf())

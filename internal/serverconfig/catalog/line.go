@@ -163,6 +163,8 @@ type Field struct {
 	Required bool `yaml:"required,omitempty"`
 	// Nullable means that the field may be null although it is required or has a default.
 	Nullable bool `yaml:"nullable,omitempty"`
+	// NotNull means that the field may be absent but not null; for one with a default, Nullable says it.
+	NotNull bool `yaml:"notNull,omitempty"`
 	// Store is the kind of the storage backend that the field refers to, as a map of backend and Store.Place.
 	Store StoreKind `yaml:"store,omitempty"`
 	// Object names the fields of a map, or of the maps in a list; empty if unknown or free.

@@ -137,7 +137,9 @@ func (e *expander) expand(n *yaml.Node, depth int) (*yaml.Node, error) {
 		return e.expand(n.Alias, depth+1)
 	}
 	// Drop flow style: in it the emitter quotes a plain 1:30, a number in YAML 1.1, which makes it a string.
-	c := &yaml.Node{Kind: n.Kind, Style: n.Style &^ yaml.FlowStyle, Tag: n.Tag, Value: n.Value, Line: n.Line}
+	c := &yaml.Node{
+		Kind: n.Kind, Style: n.Style &^ yaml.FlowStyle, Tag: n.Tag, Value: n.Value, Line: n.Line, Column: n.Column,
+	}
 	if n.Kind == yaml.MappingNode {
 		return c, e.expandMap(c, n, depth)
 	}

@@ -101,3 +101,6 @@ func (s *Set) index() {
 		s.given[s.needed[i].Name] = true
 	}
 }
+
+// Of returns a set in which these variables are set.
+func Of(given document.Variables) *Set { return &Set{given: given} }

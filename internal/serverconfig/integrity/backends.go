@@ -32,7 +32,7 @@ func (c *check) backends() {
 	}
 	for name, store := range document.Members(c.doc.Stores()) {
 		known := c.line.Stores[name]
-		if isLegacyReference(name, store, known) {
+		if IsMigratedReference(name, store, known) {
 			store = migrateReference(store)
 		}
 		for _, b := range search.broken(store, catalog.Field{Store: known.Kind, Object: known.Object}) {
@@ -59,7 +59,8 @@ func (c *check) backends() {
 // references (ServerStoresConfig._migrate_kv_to_sql).
 var movedStores = []string{"connectors", "prompts"}
 
-func isLegacyReference(name string, store *yaml.Node, def catalog.Store) bool {
+// IsMigratedReference reports whether the server migrates the reference of a store.
+func IsMigratedReference(name string, store *yaml.Node, def catalog.Store) bool {
 	return def.Kind == catalog.SQL && slices.Contains(movedStores, name) &&
 		document.Child(store, catalog.KV.LocationField()) != nil && document.Child(store, catalog.SQL.LocationField()) == nil
 }

@@ -136,7 +136,7 @@ func (c *check) providerID(ref *yaml.Node, api string, providers *document.Provi
 // invalid if another one is unconditionally enabled.
 func (c *check) defaultShield() {
 	name := document.Text(document.Child(c.doc.Section("safety"), "default_shield_id"))
-	if name == "" || document.HasReference(name) {
+	if _, read := c.line.Sections["safety"]; !read || name == "" || document.HasReference(name) {
 		return
 	}
 	var others []string

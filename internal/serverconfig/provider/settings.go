@@ -117,7 +117,7 @@ func (c *settingsCheck) checkValue(def catalog.Field, value any, path string) {
 // mismatch returns the problem of a value that the server refuses. It shows numbers and booleans of non-secret fields,
 // and texts similar to a valid one.
 func (c *settingsCheck) mismatch(def catalog.Field, value any, path string) (problem.Problem, bool) {
-	expected := expectedValue(def, value)
+	expected := ExpectedValue(def, value)
 	if expected == "" {
 		return problem.Problem{}, false
 	}

@@ -21,11 +21,11 @@ var (
 	boolText  = []string{"0", "off", "f", "false", "n", "no", "1", "on", "t", "true", "y", "yes"}
 )
 
-// expectedValue returns a description of the values that a field accepts, or "" for a valid value.
-func expectedValue(field catalog.Field, value any) string {
+// ExpectedValue returns a description of the values that a field accepts, or "" for a valid value.
+func ExpectedValue(field catalog.Field, value any) string {
 	if value == nil {
 		acceptsAny := field.Type == catalog.TypeAny && len(field.AnyOf) == 0
-		if (field.Required || field.Default != nil) && !field.Nullable && !acceptsAny {
+		if field.NotNull || (field.Required || field.Default != nil) && !field.Nullable && !acceptsAny {
 			return "a value other than null"
 		}
 		return ""
@@ -68,7 +68,7 @@ func expectedValue(field catalog.Field, value any) string {
 
 const expectedString = "a string"
 
-// expectedText is expectedValue for a string, without the hint about quotes.
+// expectedText is ExpectedValue for a string, without the hint about quotes.
 func expectedText(field catalog.Field, value any) string {
 	s, ok := value.(string)
 	switch {
@@ -80,13 +80,13 @@ func expectedText(field catalog.Field, value any) string {
 	return ""
 }
 
-// expectedAny is expectedValue for a field with several types.
+// expectedAny is ExpectedValue for a field with several types.
 func expectedAny(field catalog.Field, value any) string {
 	var expected []string
 	for _, fieldType := range field.AnyOf {
 		alternative := field
 		alternative.Type = fieldType
-		check := expectedValue
+		check := ExpectedValue
 		if fieldType == catalog.TypeString {
 			check = expectedText
 		}

@@ -74,12 +74,12 @@ func TestFieldsTakeWhatTheServerTakes(t *testing.T) {
 		{field: catalog.Field{Type: catalog.TypeAny}, takes: []any{"x", 1.5, list, dict, nil}},
 	} {
 		for _, value := range c.takes {
-			if want := expectedValue(c.field, value); want != "" {
+			if want := ExpectedValue(c.field, value); want != "" {
 				t.Errorf("%+v does not take %#v, but %s", c.field, value, want)
 			}
 		}
 		for _, value := range c.not {
-			if want := expectedValue(c.field, value); want != c.wants {
+			if want := ExpectedValue(c.field, value); want != c.wants {
 				t.Errorf("%+v and %#v: it takes %q, want %q", c.field, value, want, c.wants)
 			}
 		}
@@ -96,7 +96,7 @@ func TestFieldsTakeNullWhereTheServerDoes(t *testing.T) {
 		{Type: catalog.TypeInt, Default: 7, Nullable: true},
 		{Type: catalog.TypeAny, Required: true},
 	} {
-		if want := expectedValue(field, nil); want != "" {
+		if want := ExpectedValue(field, nil); want != "" {
 			t.Errorf("%+v does not take null, but %s", field, want)
 		}
 	}
@@ -105,7 +105,7 @@ func TestFieldsTakeNullWhereTheServerDoes(t *testing.T) {
 		{Type: catalog.TypeInt, Default: 7},
 		{Type: catalog.TypeAny, Required: true, AnyOf: []catalog.FieldType{catalog.TypeString}},
 	} {
-		if want := expectedValue(field, nil); want != "a value other than null" {
+		if want := ExpectedValue(field, nil); want != "a value other than null" {
 			t.Errorf("%+v takes %q", field, want)
 		}
 	}

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package build
+
+import (
+	"context"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/document"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/lint"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
+)
+
+// effects are the reason and the first words of the findings in the user's own configuration.
+var effects = map[lint.Effect]struct {
+	reason problem.Reason
+	detail string
+}{
+	lint.Refused: {problem.InvalidConfigMap, "the server does not start with this: "},
+	lint.Ignored: {problem.NoEffect, "the server ignores this: "},
+	lint.Exposed: {problem.LiteralSecret, ""},
+}
+
+// lintOverride warns of what the server refuses or ignores in the user's own configuration. It skips unknown releases.
+func (d *Desired) lintOverride(ctx context.Context, in *Inputs) {
+	d.refuseOpenOverride(in)
+	line := d.Distribution.Line
+	if line == nil {
+		return
+	}
+	for _, f := range lint.Check(ctx, &lint.Input{
+		Content: d.OverrideContent, Line: line, Release: d.Distribution.Release, Variables: in.givenVariables(),
+	}) {
+		effect := effects[f.Effect]
+		d.problems.warn(effect.reason, positionOf(in.Override.key(), &f), effect.detail+f.Detail, f.Fix)
+	}
+}
+
+// positionOf returns file, line, column and path of a finding, as editors read them.
+func positionOf(file string, f *lint.Finding) string {
+	at := file
+	if f.Line > 0 {
+		at = fmt.Sprintf("%s:%d:%d", at, f.Line, f.Column)
+	}
+	if f.Path == "" {
+		return at
+	}
+	return at + ": " + f.Path
+}
+
+// givenVariables returns the variables of the server's container, or nil if an envFrom may have others.
+func (in *Inputs) givenVariables() document.Variables {
+	given := document.Variables{}
+	add := func(names ...string) {
+		for _, name := range names {
+			given[name] = true
+		}
+	}
+	add("HOME", "HOSTNAME", "KUBERNETES_SERVICE_HOST", "KUBERNETES_SERVICE_PORT", "PATH")
+	add(in.variables()...)
+	if w := in.CR.Spec.Workload; w != nil && w.Overrides != nil {
+		for i := range w.Overrides.Env {
+			add(w.Overrides.Env[i].Name)
+		}
+		for i := range w.Overrides.EnvFrom {
+			known := envFromVariables(in, &w.Overrides.EnvFrom[i], i)
+			if len(known) == 0 {
+				return nil
+			}
+			add(known...)
+		}
+	}
+	return given
+}
+
+// refuseOpenOverride refuses to expose a server that is open although the user's own configuration has authentication.
+func (d *Desired) refuseOpenOverride(in *Inputs) {
+	if !d.Override.MisplacedAuth || d.Override.Auth.Type != "" || !in.Spec.Expose.Enabled ||
+		in.edge().Kind == settings.EdgeNone {
+		return
+	}
+	d.problems.Add(problem.Problem{
+		Reason: problem.Unprotected, Path: pathExpose, Type: field.ErrorTypeForbidden,
+		Detail: "the configuration in spec.overrideConfig has authentication where no server reads it, so everyone who " +
+			"reaches the host may call the server",
+		Fix: "move auth below server in the file, or do not expose the server",
+	})
+}

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package lint_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/document"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/lint"
+)
+
+const head = "version: 2\ndistro_name: a\nserver: {insecure: true}\nstorage: {backends: {}, stores: {}}\n"
+
+func check(t *testing.T, line, content string, given document.Variables) (texts []string) {
+	t.Helper()
+	of, ok := catalog.Get(line)
+	if !ok {
+		t.Fatalf("no release line %s", line)
+	}
+	for _, f := range lint.Check(t.Context(), &lint.Input{Content: []byte(content), Line: of, Variables: given}) {
+		texts = append(texts, string(f.Effect)+" "+f.String())
+	}
+	return texts
+}
+
+// Proves: R88 (position, cause and fix of each finding; tests/server compares the findings with the server's classes).
+func TestCheckReportsPositionCauseAndFix(t *testing.T) {
+	for name, c := range map[string]struct {
+		line, content string
+		given         document.Variables
+		want          []string
+	}{
+		"nothing": {"1.5", head + "providers: {}\n", nil, nil},
+		"not a map": {"1.5", "- a\n", nil, []string{
+			"Refused : line 1: the document is not a map: " + document.BaseFix,
+		}},
+		"worst first, then by position": {"1.5", head + `providers:
+  inference:
+  - {provider_id: a, provider_type: "remote::openai", config: {api_key: sk-secret, ulr: b}}
+  - {provider_id: b, provider_type: "remote::opnai"}
+`, nil, []string{
+			`Refused line 8, column 37: providers.inference[1].provider_type: release line 1.5 has no type "remote::opnai" of inference providers: ` +
+				`did you mean "remote::openai"?`,
+			"Ignored line 7, column 89: providers.inference[0].config.ulr: release line 1.5 has no such field: remove it",
+			"Exposed line 7, column 73: providers.inference[0].config.api_key: is a secret, and everyone who may read the ConfigMap sees it: " +
+				"refer to an environment variable: ${env.NAME}",
+		}},
+		"field of another line": {"0.3", head + "providers: {}\nimage_name: a\n", nil, []string{
+			"Ignored line 2, column 14: distro_name: release line 0.3 has no such field: it exists in release lines 0.5 and newer",
+			"Ignored line 3, column 20: server.insecure: release line 0.3 has no such field: it exists in release lines 1.2 and newer",
+		}},
+		"variables": {"1.5", head + "providers: {}\nimage_name: ${env.SET}-${env.UNSET}-${env.X:a}\n", document.Variables{"SET": true}, []string{
+			"Refused line 6, column 13: image_name: nothing sets the environment variable UNSET: set it in spec.workload.overrides.env, or give it a default: ${env.UNSET:=…}",
+			"Ignored line 6, column 13: image_name: the server does not expand ${env.X:a}: write ${env.X:=a}",
+		}},
+		"unknown variables": {"1.5", head + "providers: {}\nimage_name: ${env.UNSET}\n", nil, nil},
+	} {
+		if diff := cmp.Diff(c.want, check(t, c.line, c.content, c.given)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+// BenchmarkCheckManyUnknownKeys measures a file of the largest size in which each key is unknown.
+func BenchmarkCheckManyUnknownKeys(b *testing.B) {
+	var text strings.Builder
+	text.WriteString(head + "providers: {}\n")
+	for i := range limits.DocumentNodes/2 - 100 {
+		fmt.Fprintf(&text, "unknown%d: a\n", i)
+	}
+	line, _ := catalog.Get("1.5")
+	for b.Loop() {
+		lint.Check(b.Context(), &lint.Input{Content: []byte(text.String()), Line: line})
+	}
+}
+
+// Proves: R63 (a file with many faults gives few findings).
+func TestCheckBoundsTheFindings(t *testing.T) {
+	var b strings.Builder
+	b.WriteString(head + "providers: {}\n")
+	for i := range 10 * limits.Problems {
+		fmt.Fprintf(&b, "unknown%d: a\n", i)
+	}
+	if got := len(check(t, "1.5", b.String(), nil)); got != limits.Problems {
+		t.Errorf("%d findings", got)
+	}
+}
