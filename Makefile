@@ -219,7 +219,7 @@ test-server: $(TESTER) ## Let real llama-stack servers load the generated config
 
 .PHONY: test-server-full
 test-server-full: ## Boot every sample and every user story, with real databases too, on the real server of every release line.
-	LLSD_BOOT_EVERYTHING=1 go test -count=1 -timeout 90m -v -run 'TestStories|TestState' $(TESTFLAGS) ./tests/server/...
+	LLSD_BOOT_EVERYTHING=1 go test -count=1 -timeout 90m -v -run 'TestStories|TestState|TestLint' $(TESTFLAGS) ./tests/server/...
 
 .PHONY: test-e2e
 test-e2e: cluster image $(TESTER) ## Run the tests against a real cluster with real servers (Linux and root).

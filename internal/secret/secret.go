@@ -84,7 +84,7 @@ func (v Value) SubstitutionProblems() []string {
 // ConversionProblem returns the problem of a value that the server converts to another type and then refuses as text,
 // or "".
 func (v Value) ConversionProblem() string {
-	if kind := convertedTo(string(v.bytes)); kind != "" {
+	if kind := ConvertedTo(string(v.bytes)); kind != "" {
 		return "looks like " + kind + ", which the server converts to one and then rejects as text: use another value"
 	}
 	return ""
@@ -101,8 +101,9 @@ func (v Value) BearerProblem() string {
 	return "is not a bearer token, which has only letters, digits and . _ ~ + / - and may end with '=': use another value"
 }
 
-// convertedTo returns the type that the server converts a text to, or "" if it stays text.
-func convertedTo(s string) string {
+// ConvertedTo returns the type that the server converts a text from the environment to: "a boolean", "a number", or ""
+// if it stays text.
+func ConvertedTo(s string) string {
 	trimmed := strings.ToLower(strings.TrimSpace(s))
 	switch trimmed {
 	case "":

@@ -4,12 +4,13 @@ package build
 
 import (
 	"context"
-	"fmt"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/document"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/environment"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/lint"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 )
@@ -22,6 +23,7 @@ var effects = map[lint.Effect]struct {
 	lint.Refused: {problem.InvalidConfigMap, "the server does not start with this: "},
 	lint.Ignored: {problem.NoEffect, "the server ignores this: "},
 	lint.Exposed: {problem.LiteralSecret, ""},
+	lint.Shared:  {problem.SharedStorageLocation, ""},
 }
 
 // lintOverride warns of what the server refuses or ignores in the user's own configuration. It skips unknown releases.
@@ -35,43 +37,25 @@ func (d *Desired) lintOverride(ctx context.Context, in *Inputs) {
 		Content: d.OverrideContent, Line: line, Release: d.Distribution.Release, Variables: in.givenVariables(),
 	}) {
 		effect := effects[f.Effect]
-		d.problems.warn(effect.reason, positionOf(in.Override.key(), &f), effect.detail+f.Detail, f.Fix)
+		d.problems.warn(effect.reason, f.At(in.Override.key()), effect.detail+f.Detail, f.Fix)
 	}
-}
-
-// positionOf returns file, line, column and path of a finding, as editors read them.
-func positionOf(file string, f *lint.Finding) string {
-	at := file
-	if f.Line > 0 {
-		at = fmt.Sprintf("%s:%d:%d", at, f.Line, f.Column)
-	}
-	if f.Path == "" {
-		return at
-	}
-	return at + ": " + f.Path
 }
 
 // givenVariables returns the variables of the server's container, or nil if an envFrom may have others.
 func (in *Inputs) givenVariables() document.Variables {
-	given := document.Variables{}
-	add := func(names ...string) {
-		for _, name := range names {
-			given[name] = true
-		}
-	}
-	add("HOME", "HOSTNAME", "KUBERNETES_SERVICE_HOST", "KUBERNETES_SERVICE_PORT", "PATH")
-	add(in.variables()...)
+	given := environment.NewSet(&in.CR.Spec).Given()
+	names := slices.Concat(environment.RuntimeVariables, in.variables())
 	if w := in.CR.Spec.Workload; w != nil && w.Overrides != nil {
-		for i := range w.Overrides.Env {
-			add(w.Overrides.Env[i].Name)
-		}
 		for i := range w.Overrides.EnvFrom {
 			known := envFromVariables(in, &w.Overrides.EnvFrom[i], i)
 			if len(known) == 0 {
 				return nil
 			}
-			add(known...)
+			names = append(names, known...)
 		}
+	}
+	for _, name := range names {
+		given[name] = true
 	}
 	return given
 }

@@ -405,7 +405,7 @@ func TestStalledComesAndGoes(t *testing.T) {
 	for name, f := range map[string]*status.Facts{
 		"fixed":           serving(t, cr),
 		"missing":         rejectedEdit(cr.DeepCopy(), waitingProblem("Secret not found: x")),
-		"failed to ask":   rejectedEdit(cr.DeepCopy(), transientProblem(v1alpha2.ConditionConfigGenerated, "timeout")),
+		"transient error": rejectedEdit(cr.DeepCopy(), transientProblem(v1alpha2.ConditionConfigGenerated, "timeout")),
 		"wrong, and more": rejectedEdit(cr.DeepCopy(), terminalProblem("spec.a: wrong"), transientProblem(v1alpha2.ConditionDeploymentUpdated, "timeout")),
 	} {
 		s := compute(t, f)

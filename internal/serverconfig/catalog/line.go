@@ -99,6 +99,12 @@ func (k StoreKind) LocationField() string {
 	return "table_name"
 }
 
+// ReferenceFields returns the fields of a reference to a storage backend.
+func (k StoreKind) ReferenceFields() map[string]Field {
+	text := Field{Type: TypeString, Required: true}
+	return map[string]Field{"backend": text, k.LocationField(): text}
+}
+
 // CredentialForm says how a storage backend takes its credentials.
 type CredentialForm string
 

@@ -12,6 +12,9 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/document"
 )
 
+// RuntimeVariables are the variables that the container runtime and Kubernetes set.
+var RuntimeVariables = []string{"HOME", "HOSTNAME", "KUBERNETES_SERVICE_HOST", "KUBERNETES_SERVICE_PORT", "PATH"}
+
 // Set holds the environment variables of a server: those that the configuration needs and those of the user.
 type Set struct {
 	overrides       []corev1.EnvVar

@@ -30,7 +30,7 @@ func (c *check) apis() {
 			c.unknownAPI(api, fmt.Sprintf("apis[%d]", i))
 		case c.line.APIs[served].Table == "" && c.line.APIsMustBeServed && !c.doc.HasProvider(served):
 			c.inconsistent(fmt.Sprintf("apis[%d]", i), fmt.Sprintf("the API %s has no enabled provider", served),
-				"disable it in spec.disabled")
+				c.disable("it"))
 		}
 	}
 	for _, api := range document.Keys(c.doc.Section("providers")) {
@@ -85,7 +85,7 @@ func (c *check) reportNeeds(api, path, id string, row *catalog.Provider, missing
 	}
 	c.inconsistent(path, fmt.Sprintf("a provider of type %s needs APIs that are not served: %s", row.Type,
 		strings.Join(missing, ", ")),
-		"add providers for these APIs, or disable "+api+" in spec.disabled")
+		"add providers for these APIs, or "+c.disable(api))
 }
 
 // serves reports whether the configuration serves an API by its name in Provider.Needs. Unknown APIs count.

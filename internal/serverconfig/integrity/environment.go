@@ -39,9 +39,6 @@ func (c *check) environment() {
 	c.unset()
 }
 
-// runtimeVariables are the variables that the container runtime and Kubernetes set.
-var runtimeVariables = []string{"HOME", "HOSTNAME", "KUBERNETES_SERVICE_HOST", "KUBERNETES_SERVICE_PORT", "PATH"}
-
 // unset warns about references of the spec to variables without a default that only the image could set. It skips specs
 // with envFrom, which can set any variable.
 func (c *check) unset() {
@@ -60,7 +57,8 @@ func (c *check) unset() {
 		missing[name] = true
 	}
 	maps.DeleteFunc(missing, func(name string, _ bool) bool {
-		return slices.Contains(runtimeVariables, name) || slices.Contains(c.containerVariables, name) || given[name]
+		return slices.Contains(environment.RuntimeVariables, name) ||
+			slices.Contains(c.containerVariables, name) || given[name]
 	})
 	var fields any
 	if len(missing) == 0 || json.Unmarshal(written, &fields) != nil {

@@ -18,6 +18,8 @@ import (
 
 // Input is the input of Check, CheckShape and CheckEnvironment.
 type Input struct {
+	// Own means that the document is the user's own file, which no spec changes.
+	Own bool
 	// Document is the complete configuration.
 	Document *document.Document
 	Line     *catalog.Line
@@ -34,6 +36,7 @@ type Input struct {
 }
 
 type check struct {
+	own                bool
 	ctx                context.Context
 	doc                *document.Document
 	line               *catalog.Line
@@ -83,7 +86,7 @@ func CheckEnvironment(ctx context.Context, in *Input, problems *problem.Collecto
 
 func newCheck(ctx context.Context, in *Input, problems *problem.Collector) *check {
 	return &check{
-		ctx: ctx, doc: in.Document, line: in.Line, release: in.Release, spec: in.Spec, groups: in.Providers,
+		ctx: ctx, doc: in.Document, line: in.Line, release: in.Release, own: in.Own, spec: in.Spec, groups: in.Providers,
 		env: in.Environment, problems: problems,
 		configured: in.Backends, containerVariables: in.ContainerVariables, providers: map[string]*document.ProviderSet{},
 	}
@@ -113,8 +116,7 @@ func (c *check) broken(path, detail string, known []string) {
 	c.problems.Add(problem.Problem{
 		Reason: problem.BrokenReference, Path: "config.yaml: " + path, Type: field.ErrorTypeInvalid,
 		Detail: detail,
-		Fix: fix + "; the reference comes from the base configuration " + c.doc.Base().Name() + " or from settings of a " +
-			"provider",
+		Fix:    fix + c.origin("; the reference comes from the base configuration ", " or from settings of a provider"),
 	})
 }
 
@@ -123,6 +125,22 @@ func (c *check) inconsistent(path, detail, fix string) {
 	c.problems.Add(problem.Problem{
 		Reason: problem.BrokenReference, Path: "config.yaml: " + path, Type: field.ErrorTypeInvalid,
 		Detail: detail,
-		Fix:    fix + "; it comes from the base configuration " + c.doc.Base().Name(),
+		Fix:    fix + c.origin("; it comes from the base configuration ", ""),
 	})
+}
+
+// origin names the base between two texts, or returns "" for the user's own file.
+func (c *check) origin(before, after string) string {
+	if c.own {
+		return ""
+	}
+	return before + c.doc.Base().Name() + after
+}
+
+// disable returns the fix that leaves an API out.
+func (c *check) disable(api string) string {
+	if c.own {
+		return "remove " + api
+	}
+	return "disable " + api + " in spec.disabled"
 }

@@ -129,7 +129,7 @@ func (s shape) requiredFields(n *yaml.Node, all map[string]catalog.Field, path s
 	slices.Sort(names)
 	for _, name := range names {
 		def, value := fields[name], document.Child(n, name)
-		if def.Required && !def.Nullable && value == nil && !hasAlias(n, fields, name) {
+		if def.Required && !def.Nullable && value == nil && !HasAlias(n, fields, name) {
 			s.invalid(path+"."+name, "the server does not start without it")
 			continue
 		}
@@ -138,8 +138,8 @@ func (s shape) requiredFields(n *yaml.Node, all map[string]catalog.Field, path s
 	}
 }
 
-// hasAlias reports whether a map has an alias of a field.
-func hasAlias(n *yaml.Node, fields map[string]catalog.Field, name string) bool {
+// HasAlias reports whether a map has an alias of a field.
+func HasAlias(n *yaml.Node, fields map[string]catalog.Field, name string) bool {
 	for other := range fields {
 		if (fields[other].AliasOf == name || fields[name].AliasOf == other) && document.Child(n, other) != nil {
 			return true

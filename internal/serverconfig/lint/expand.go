@@ -9,6 +9,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/document"
 )
 
@@ -19,14 +20,15 @@ var deadReference = regexp.MustCompile(`\$\{env\.([A-Za-z0-9_]+):([^=+}][^}]*)\}
 // that fail.
 func (l *linter) expand(n *yaml.Node, path string) (value any, known bool) {
 	if n.Kind != yaml.ScalarNode {
-		return plain(document.Plain(n)), true
+		return outline(n), true
 	}
 	if m := deadReference.FindStringSubmatch(n.Value); m != nil {
-		l.add(Ignored, n, path, "the server does not expand "+m[0], "write ${env."+m[1]+":="+m[2]+"}")
+		l.add(Ignored, n, path, "the server does not expand ${env."+m[1]+":…}",
+			"write := before the default: ${env."+m[1]+":=…}")
 	}
 	refs := document.References(n.Value)
 	if len(refs) == 0 {
-		return plain(document.Plain(n)), true
+		return outline(n), true
 	}
 	for _, r := range refs {
 		if r.Operator == "" && l.given != nil && !l.given[r.Name] {
@@ -38,29 +40,39 @@ func (l *linter) expand(n *yaml.Node, path string) (value any, known bool) {
 	if !whole || ref.Operator != document.OrElse || l.given[ref.Name] {
 		return nil, false
 	}
-	return converted(ref.Value), true
+	return converted(ref.Value)
 }
 
-// converted returns the value of a whole text after expansion: the server makes numbers and booleans of texts that look
-// like them, and null of an empty one.
-func converted(text string) any {
-	if text == "" {
-		return nil
+// converted returns the value of a whole text after the server has expanded it, and false if it is not known: an empty
+// text becomes null, and texts that look like numbers and booleans become those.
+func converted(text string) (value any, known bool) {
+	switch {
+	case text == "":
+		return nil, true
+	case secret.ConvertedTo(text) == "":
+		return text, true
 	}
-	if lower := strings.ToLower(text); lower == "true" || lower == "false" {
-		return lower == "true"
-	}
+	text = strings.ReplaceAll(strings.ToLower(strings.TrimSpace(text)), "_", "")
 	if i, err := strconv.ParseInt(text, 10, 64); err == nil {
-		return i
+		return i, true
 	}
 	if f, err := strconv.ParseFloat(text, 64); err == nil {
-		return f
+		return f, true
 	}
-	return text
+	b, err := strconv.ParseBool(text)
+	return b, err == nil
 }
 
-// plain returns a decoded value with the integers of decoded JSON.
-func plain(value any) any {
+// outline returns a scalar as decoded JSON has it, and an empty value for a map or list, whose items are checked by
+// themselves.
+func outline(n *yaml.Node) any {
+	if n.Kind == yaml.MappingNode {
+		return map[string]any{}
+	}
+	if n.Kind == yaml.SequenceNode {
+		return []any{}
+	}
+	value := document.Plain(n)
 	if i, ok := value.(int); ok {
 		return int64(i)
 	}

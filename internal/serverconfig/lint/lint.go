@@ -5,6 +5,7 @@ package lint
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -31,9 +32,11 @@ const (
 	Ignored Effect = "Ignored"
 	// Exposed means that the file holds a secret, which everyone who can read the ConfigMap sees.
 	Exposed Effect = "Exposed"
+	// Shared means that two parts keep their state in one storage location.
+	Shared Effect = "Shared"
 )
 
-var order = []Effect{Refused, Ignored, Exposed}
+var order = []Effect{Refused, Ignored, Exposed, Shared}
 
 // Finding is one fault of a configuration.
 type Finding struct {
@@ -46,17 +49,15 @@ type Finding struct {
 	Detail, Fix string
 }
 
-// String returns the finding in one line.
-func (f Finding) String() string {
-	at := f.Path
+// At returns file, line, column and path, as editors read them.
+func (f *Finding) At(file string) string {
 	if f.Line > 0 {
-		at = fmt.Sprintf("line %d, column %d: %s", f.Line, f.Column, f.Path)
+		file = fmt.Sprintf("%s:%d:%d", file, f.Line, f.Column)
 	}
-	text := at + ": " + f.Detail
-	if f.Fix != "" {
-		text += ": " + f.Fix
+	if f.Path == "" {
+		return file
 	}
-	return limits.Message(text)
+	return file + ": " + f.Path
 }
 
 // Input is a configuration, with what is known about its server.
@@ -73,16 +74,15 @@ type Input struct {
 func Check(ctx context.Context, in *Input) []Finding {
 	base, err := document.ParseBase("", in.Content)
 	if err != nil {
-		return []Finding{{Effect: Refused, Detail: reasonOf(err), Fix: document.BaseFix}}
-	}
-	l := &linter{ctx: ctx, root: base.Root(), line: in.Line, given: in.Variables, counts: map[Effect]int{}}
-	l.sections()
-	l.integrity(in, base)
-	for i := range l.findings {
-		if n := l.nodeAt(l.findings[i].Path); n != nil && l.findings[i].Line == 0 {
-			l.findings[i].Line, l.findings[i].Column = n.Line, n.Column
+		detail := err.Error()
+		if refused, ok := errors.AsType[*document.BaseError](err); ok {
+			detail = refused.Reason
 		}
+		return []Finding{{Effect: Refused, Detail: detail, Fix: document.BaseFix}}
 	}
+	l := &linter{doc: base.Edit(), line: in.Line, given: in.Variables, counts: map[Effect]int{}}
+	l.sections()
+	l.integrity(ctx, in.Release)
 	slices.SortStableFunc(l.findings, func(a, b Finding) int {
 		return cmp.Or(cmp.Compare(slices.Index(order, a.Effect), slices.Index(order, b.Effect)),
 			cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column), cmp.Compare(a.Path, b.Path))
@@ -90,44 +90,41 @@ func Check(ctx context.Context, in *Input) []Finding {
 	return l.findings
 }
 
-func reasonOf(err error) string {
-	if base, ok := err.(*document.BaseError); ok { //nolint:errorlint // ParseBase returns no other
-		return base.Reason
-	}
-	return err.Error()
-}
-
 // linter collects the findings of one configuration.
 type linter struct {
-	ctx      context.Context
-	root     *yaml.Node
+	doc      *document.Document
 	line     *catalog.Line
 	given    document.Variables
 	findings []Finding
 	counts   map[Effect]int
 }
 
+// add adds a finding at a node, or without one at the node of the path or the nearest one above it.
 func (l *linter) add(effect Effect, n *yaml.Node, path, detail, fix string) {
 	l.counts[effect]++
 	if l.counts[effect] > limits.Problems {
 		return
 	}
-	f := Finding{Effect: effect, Path: path, Detail: detail, Fix: fix}
-	if n != nil {
-		f.Line, f.Column = n.Line, n.Column
+	if n == nil {
+		n = l.nodeAt(path)
 	}
-	l.findings = append(l.findings, f)
+	l.findings = append(l.findings, Finding{
+		Effect: effect, Path: path, Line: n.Line, Column: n.Column, Detail: detail, Fix: fix,
+	})
 }
 
-// integrity adds broken references between the parts of the configuration.
-func (l *linter) integrity(in *Input, base *document.Base) {
+// integrity adds contradictions between the parts of the configuration.
+func (l *linter) integrity(ctx context.Context, release string) {
 	var problems problem.Collector
-	spec := &v1alpha2.LlamaStackDistributionSpec{}
-	integrity.Check(l.ctx, &integrity.Input{
-		Document: base.Edit(), Line: in.Line, Release: in.Release, Spec: spec, Environment: environment.Of(in.Variables),
+	integrity.Check(ctx, &integrity.Input{
+		Document: l.doc, Line: l.line, Release: release, Own: true, Spec: &v1alpha2.LlamaStackDistributionSpec{},
+		Environment: environment.Of(l.given),
 	}, &problems)
 	for _, p := range problems.List() {
-		path := strings.TrimPrefix(p.Path, "config.yaml: ")
-		l.add(Refused, l.nodeAt(path), path, p.Detail, strings.TrimSuffix(p.Fix, "; it comes from the base configuration "))
+		effect := Refused
+		if p.Reason == problem.SharedStorageLocation {
+			effect = Shared
+		}
+		l.add(effect, nil, strings.TrimPrefix(p.Path, "config.yaml: "), p.Detail, p.Fix)
 	}
 }

@@ -24,7 +24,7 @@ func check(t *testing.T, line, content string, given document.Variables) (texts 
 		t.Fatalf("no release line %s", line)
 	}
 	for _, f := range lint.Check(t.Context(), &lint.Input{Content: []byte(content), Line: of, Variables: given}) {
-		texts = append(texts, string(f.Effect)+" "+f.String())
+		texts = append(texts, string(f.Effect)+" "+f.At("config.yaml")+": "+f.Detail+": "+f.Fix)
 	}
 	return texts
 }
@@ -38,26 +38,37 @@ func TestCheckReportsPositionCauseAndFix(t *testing.T) {
 	}{
 		"nothing": {"1.5", head + "providers: {}\n", nil, nil},
 		"not a map": {"1.5", "- a\n", nil, []string{
-			"Refused : line 1: the document is not a map: " + document.BaseFix,
+			"Refused config.yaml: line 1: the document is not a map: " + document.BaseFix,
 		}},
 		"worst first, then by position": {"1.5", head + `providers:
   inference:
   - {provider_id: a, provider_type: "remote::openai", config: {api_key: sk-secret, ulr: b}}
   - {provider_id: b, provider_type: "remote::opnai"}
 `, nil, []string{
-			`Refused line 8, column 37: providers.inference[1].provider_type: release line 1.5 has no type "remote::opnai" of inference providers: ` +
+			`Refused config.yaml:8:37: providers.inference[1].provider_type: release line 1.5 has no type "remote::opnai" of inference providers: ` +
 				`did you mean "remote::openai"?`,
-			"Ignored line 7, column 89: providers.inference[0].config.ulr: release line 1.5 has no such field: remove it",
-			"Exposed line 7, column 73: providers.inference[0].config.api_key: is a secret, and everyone who may read the ConfigMap sees it: " +
+			"Ignored config.yaml:7:89: providers.inference[0].config.ulr: release line 1.5 has no such field: remove it",
+			"Exposed config.yaml:7:73: providers.inference[0].config.api_key: is a secret, and everyone who may read the ConfigMap sees it: " +
 				"refer to an environment variable: ${env.NAME}",
 		}},
 		"field of another line": {"0.3", head + "providers: {}\nimage_name: a\n", nil, []string{
-			"Ignored line 2, column 14: distro_name: release line 0.3 has no such field: it exists in release lines 0.5 and newer",
-			"Ignored line 3, column 20: server.insecure: release line 0.3 has no such field: it exists in release lines 1.2 and newer",
+			"Ignored config.yaml:2:14: distro_name: release line 0.3 has no such field: it exists in release lines 0.5 and newer",
+			"Ignored config.yaml:3:20: server.insecure: release line 0.3 has no such field: it exists in release lines 1.2 and newer",
 		}},
 		"variables": {"1.5", head + "providers: {}\nimage_name: ${env.SET}-${env.UNSET}-${env.X:a}\n", document.Variables{"SET": true}, []string{
-			"Refused line 6, column 13: image_name: nothing sets the environment variable UNSET: set it in spec.workload.overrides.env, or give it a default: ${env.UNSET:=…}",
-			"Ignored line 6, column 13: image_name: the server does not expand ${env.X:a}: write ${env.X:=a}",
+			"Refused config.yaml:6:13: image_name: nothing sets the environment variable UNSET: set it in spec.workload.overrides.env, or give it a default: ${env.UNSET:=…}",
+			"Ignored config.yaml:6:13: image_name: the server does not expand ${env.X:…}: write := before the default: ${env.X:=…}",
+		}},
+		"secret as the default of a dead reference": {"1.5", head + `providers:
+  inference:
+  - {provider_id: a, provider_type: "remote::openai", config: {api_key: "${env.KEY:sk-secret}"}}
+`, nil, []string{
+			"Ignored config.yaml:7:73: providers.inference[0].config.api_key: the server does not expand ${env.KEY:…}: write := before the default: ${env.KEY:=…}",
+			"Exposed config.yaml:7:73: providers.inference[0].config.api_key: is a secret, and everyone who may read the ConfigMap sees it: " +
+				"refer to an environment variable: ${env.NAME}",
+		}},
+		"broken reference": {"1.5", head + "providers: {}\nregistered_resources:\n  models:\n  - {model_id: a, provider_id: b}\n", nil, []string{
+			`Refused config.yaml:8:32: registered_resources.models[0].provider_id: there is no inference provider with the id "b": none exists`,
 		}},
 		"unknown variables": {"1.5", head + "providers: {}\nimage_name: ${env.UNSET}\n", nil, nil},
 	} {

@@ -16,7 +16,7 @@ var step = regexp.MustCompile(`[^.\[\]]+|\[\d+\]`)
 
 // nodeAt returns the node at a path, or the nearest one above it.
 func (l *linter) nodeAt(path string) *yaml.Node {
-	n := l.root
+	n := l.doc.Root()
 	for _, s := range step.FindAllString(path, -1) {
 		next := document.Child(n, s)
 		if s[0] == '[' {

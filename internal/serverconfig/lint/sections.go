@@ -34,14 +34,14 @@ var entryFields = map[string]catalog.Field{
 // sections checks the fields of the whole configuration.
 func (l *linter) sections() {
 	for _, name := range slices.Sorted(maps.Keys(l.line.Sections)) {
-		if section := l.line.Sections[name]; section.Required && document.Child(l.root, name) == nil {
+		if section := l.line.Sections[name]; section.Required && document.Child(l.doc.Root(), name) == nil {
 			l.add(Refused, nil, name, "the file has no section "+name+", and release line "+l.line.Name+
 				" does not start without it", "add it")
 		}
 	}
 	l.name()
 	l.encryption()
-	for key, value := range document.Members(l.root) {
+	for key, value := range document.Members(l.doc.Root()) {
 		switch field, known := l.line.Sections[key]; {
 		case !known:
 			l.unknownSection(key, value)
@@ -63,7 +63,7 @@ func (l *linter) sections() {
 
 // name checks that the file names its distribution, which the server needs and does not use.
 func (l *linter) name() {
-	if document.Child(l.root, "distro_name") == nil && document.Child(l.root, "image_name") == nil &&
+	if document.Child(l.doc.Root(), "distro_name") == nil && document.Child(l.doc.Root(), "image_name") == nil &&
 		!l.line.Sections["image_name"].Required {
 		l.add(Refused, nil, "distro_name", "the file has neither distro_name nor image_name", "add distro_name")
 	}
@@ -71,11 +71,11 @@ func (l *linter) name() {
 
 // encryption checks that a server without TLS says so, where it must.
 func (l *linter) encryption() {
-	tls := server.ReadTLS(l.root)
-	insecure := document.Child(document.Child(l.root, "server"), "insecure")
+	tls := server.ReadTLS(l.doc.Root())
+	insecure := document.Child(document.Child(l.doc.Root(), "server"), "insecure")
 	says := strings.EqualFold(document.Text(insecure), "true") || document.HasReference(document.Text(insecure))
 	if l.line.NeedsInsecure && !tls.Enabled() && !says {
-		l.add(Refused, document.Child(l.root, "server"), "server.insecure",
+		l.add(Refused, document.Child(l.doc.Root(), "server"), "server.insecure",
 			"the file has neither TLS files nor server.insecure, and release line "+l.line.Name+" does not start so",
 			"add server.insecure: true, unless the image or its arguments pass --insecure")
 	}
@@ -86,20 +86,11 @@ func (l *linter) apis(n *yaml.Node) {
 	for i, item := range document.Items(n) {
 		api := document.Text(item)
 		described, known := l.line.APIs[api]
-		if known && described.Table == "" && !l.line.APIsMustBeServed && !l.served(api) {
+		if known && described.Table == "" && !l.line.APIsMustBeServed && !l.doc.HasProvider(api) {
 			l.add(Ignored, item, fmt.Sprintf("apis[%d]", i), "no provider serves the API "+api,
 				"add a provider, or remove the API")
 		}
 	}
-}
-
-func (l *linter) served(api string) bool {
-	for _, entry := range document.Items(document.Child(document.Child(l.root, "providers"), api)) {
-		if document.IdentityOf(document.Child(entry, "provider_id")).Presence != document.Disabled {
-			return true
-		}
-	}
-	return false
 }
 
 // resources checks for registered resources that the server drops.
@@ -163,7 +154,7 @@ func linesWith(has func(*catalog.Line) bool) string {
 func (l *linter) object(all map[string]catalog.Field, n *yaml.Node, path string, has func(*catalog.Line, string) bool) {
 	fields := catalog.FieldsForKind(all, func(name string) string { return document.Text(document.Child(n, name)) })
 	for _, name := range slices.Sorted(maps.Keys(fields)) {
-		if field := fields[name]; field.Required && document.Child(n, name) == nil && !hasAlias(n, fields, name) {
+		if field := fields[name]; field.Required && document.Child(n, name) == nil && !integrity.HasAlias(n, fields, name) {
 			l.add(Refused, n, limits.Join(path, "."+name), doesNotStart, "add it")
 		}
 	}
@@ -179,15 +170,6 @@ func (l *linter) object(all map[string]catalog.Field, n *yaml.Node, path string,
 		}
 		l.unknownKey(value, at, key, slices.Sorted(maps.Keys(fields)), on)
 	}
-}
-
-func hasAlias(n *yaml.Node, fields map[string]catalog.Field, name string) bool {
-	for other := range fields {
-		if (fields[other].AliasOf == name || fields[name].AliasOf == other) && document.Child(n, other) != nil {
-			return true
-		}
-	}
-	return false
 }
 
 // value checks the value of a field, as the server expands it.
@@ -225,7 +207,7 @@ func (l *linter) inner(field catalog.Field, n *yaml.Node, path string) {
 			return ok
 		})
 	case field.Store != "":
-		l.object(storeFields(field.Store), n, path, nil)
+		l.object(field.Store.ReferenceFields(), n, path, nil)
 	default:
 		element, ok := field.Element()
 		for key, value := range document.Members(n) {
@@ -260,12 +242,6 @@ func (l *linter) auth(n *yaml.Node, path string) {
 	l.object(fields, n, path, nil)
 }
 
-// storeFields are the fields of a reference to a storage backend.
-func storeFields(kind catalog.StoreKind) map[string]catalog.Field {
-	text := catalog.Field{Type: catalog.TypeString, Required: true}
-	return map[string]catalog.Field{"backend": text, kind.LocationField(): text}
-}
-
 // references checks the environment references of a tree whose fields are unknown.
 func (l *linter) references(n *yaml.Node, path string) {
 	if n.Kind == yaml.ScalarNode {
@@ -283,50 +259,48 @@ func (l *linter) references(n *yaml.Node, path string) {
 func (l *linter) providers(n *yaml.Node) {
 	for api, entries := range document.Members(n) {
 		l.kind(catalog.TypeList, entries, "providers."+api)
-		first := map[string]int{}
-		for i, entry := range document.Items(entries) {
-			path := fmt.Sprintf("providers.%s[%d]", api, i)
-			l.provider(api, entry, path)
-			id := document.IdentityOf(document.Child(entry, "provider_id"))
-			if !l.on(id) {
-				continue
-			}
-			if other, twice := first[id.ID]; twice {
-				l.add(Ignored, entry, path, fmt.Sprintf("has the id of providers.%s[%d], and the server uses one of them",
-					api, other), "give it another provider_id")
-			}
-			first[id.ID] = i
+	}
+	first := map[document.ProviderName]string{}
+	for entry := range l.doc.Providers() {
+		l.provider(entry)
+		id := entry.Identity()
+		if !l.on(id) {
+			continue
 		}
+		name := document.ProviderName{API: entry.API, ID: id.ID}
+		if other, twice := first[name]; twice {
+			l.add(Ignored, entry.Node, entry.Path(), "has the id of "+other+", and the server uses one of them",
+				"give it another provider_id")
+		}
+		first[name] = entry.Path()
 	}
 }
 
-func (l *linter) provider(api string, entry *yaml.Node, path string) {
-	id, config := document.IdentityOf(document.Child(entry, "provider_id")), document.Child(entry, "config")
+func (l *linter) provider(entry document.Entry) {
+	path, id, name, config := entry.Path(), entry.Identity(), entry.Type(), entry.Config()
+	typeNode := document.Child(entry.Node, "provider_type")
 	if id.Raw == document.DisabledID || strings.HasSuffix(id.Raw, ":="+document.DisabledID+"}") {
 		config = nil // not expanded
 	}
-	l.object(entryFields, withoutConfig(entry), path, nil)
-	for key, value := range document.Members(entry) {
-		if key == "config" {
-			l.kind(catalog.TypeMap, value, path+".config")
-		}
+	l.object(entryFields, withoutConfig(entry.Node), path, nil)
+	if at, given := document.IndexOf(entry.Node, "config"); given {
+		l.kind(catalog.TypeMap, entry.Node.Content[at], path+".config")
 	}
-	name := document.Text(document.Child(entry, "provider_type"))
-	row, known := l.line.Provider(api, name)
-	_, ofLine := l.line.APIs[api]
-	foreign := document.Child(entry, "module") != nil || document.Child(l.root, "external_providers_dir") != nil ||
-		document.Child(l.root, "external_apis_dir") != nil
+	row, known := l.line.Provider(entry.API, name)
+	_, ofLine := l.line.APIs[entry.API]
+	foreign := document.Child(entry.Node, "module") != nil || l.doc.Section("external_providers_dir") != nil ||
+		l.doc.Section("external_apis_dir") != nil
 	switch {
 	case !l.on(id) || name == "" || document.HasReference(name):
 	case known && row.Refused:
-		l.add(Refused, document.Child(entry, "provider_type"), path+".provider_type",
+		l.add(Refused, typeNode, path+".provider_type",
 			"release line "+l.line.Name+" does not take "+name+" any more", "")
 	case known:
 		if config == nil {
-			config = &yaml.Node{Kind: yaml.MappingNode, Line: entry.Line, Column: entry.Column}
+			config = &yaml.Node{Kind: yaml.MappingNode, Line: entry.Node.Line, Column: entry.Node.Column}
 		}
 		l.object(row.Fields, config, path+".config", func(line *catalog.Line, key string) bool {
-			row, ok := line.Provider(api, name)
+			row, ok := line.Provider(entry.API, name)
 			if ok {
 				_, ok = row.Fields[key]
 			}
@@ -334,7 +308,7 @@ func (l *linter) provider(api string, entry *yaml.Node, path string) {
 		})
 		return
 	case ofLine && !foreign:
-		l.unknownType(api, name, document.Child(entry, "provider_type"), path+".provider_type")
+		l.unknownType(entry.API, name, typeNode, path+".provider_type")
 	}
 	if config != nil {
 		l.references(config, path+".config")
@@ -373,7 +347,7 @@ func withoutConfig(entry *yaml.Node) *yaml.Node {
 
 // kind checks the type of a section.
 func (l *linter) kind(of catalog.FieldType, n *yaml.Node, path string) {
-	if want := provider.ExpectedValue(catalog.Field{Type: of, Required: true}, plain(document.Plain(n))); want != "" {
+	if want := provider.ExpectedValue(catalog.Field{Type: of, Required: true}, outline(n)); want != "" {
 		l.add(Refused, n, path, "the server takes "+want+" here", "write such a value, or remove the key")
 	}
 }
@@ -384,26 +358,19 @@ func (l *linter) storage(n *yaml.Node) {
 	}
 	for key, value := range document.Members(n) {
 		at := "storage." + key
-		switch key {
-		case "backends", "stores":
-			l.kind(catalog.TypeMap, value, at)
-		}
-		switch key {
-		case "backends":
-			for name, backend := range document.Members(value) {
-				l.backend(backend, at+"."+name)
-			}
-		case "stores":
-			for name, store := range document.Members(value) {
-				l.store(name, store, at+"."+name)
-			}
-		default:
+		check := map[string]func(name string, n *yaml.Node, path string){"backends": l.backend, "stores": l.store}[key]
+		if check == nil {
 			l.unknownKey(value, at, key, []string{"backends", "stores"}, nil)
+			continue
+		}
+		l.kind(catalog.TypeMap, value, at)
+		for name, inner := range document.Members(value) {
+			check(name, inner, at+"."+name)
 		}
 	}
 }
 
-func (l *linter) backend(backend *yaml.Node, path string) {
+func (l *linter) backend(_ string, backend *yaml.Node, path string) {
 	kind := document.Text(document.Child(backend, "type"))
 	row, known := l.line.Backends[kind]
 	switch {
@@ -438,7 +405,7 @@ func (l *linter) store(name string, store *yaml.Node, path string) {
 	if store.Kind != yaml.MappingNode || integrity.IsMigratedReference(name, store, known) {
 		return
 	}
-	fields := storeFields(known.Kind)
+	fields := known.Kind.ReferenceFields()
 	maps.Copy(fields, l.line.Objects[known.Object])
 	l.object(fields, store, path, nil)
 }

@@ -65,8 +65,7 @@ func (s schema) inner(field catalog.Field) map[string]catalog.Field {
 	case field.Object != "":
 		return s.line.Objects[field.Object]
 	case field.Store != "":
-		text := catalog.Field{Type: catalog.TypeString, Required: true}
-		return map[string]catalog.Field{"backend": text, field.Store.LocationField(): text}
+		return field.Store.ReferenceFields()
 	}
 	return nil
 }

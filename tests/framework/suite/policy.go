@@ -45,8 +45,8 @@ func policyApplies(ctx context.Context, namespace string) (bool, error) {
 
 // The results of policyApplies.
 const (
-	inForce = true
-	exempt  = false
+	validated = true
+	exempt    = false
 )
 
 // awaitPolicy waits until the API server, which watches policies, validates the namespace or not.
@@ -80,6 +80,6 @@ func (e *Env) WithoutPolicy() {
 			e.T.Error(err)
 		}
 	}
-	e.T.Cleanup(func() { set(context.Background(), "null", inForce) })
+	e.T.Cleanup(func() { set(context.Background(), "null", validated) })
 	set(e.T.Context(), `""`, exempt)
 }

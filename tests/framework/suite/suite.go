@@ -148,7 +148,7 @@ func connect() error {
 	if Admin, err = client.NewWithWatch(config, client.Options{Scheme: Scheme}); err != nil {
 		return err
 	}
-	if err := errors.Join(allowExemptions(ctx), awaitPolicy(ctx, metav1.NamespaceDefault, inForce), createOperatorPod(ctx)); err != nil {
+	if err := errors.Join(allowExemptions(ctx), awaitPolicy(ctx, metav1.NamespaceDefault, validated), createOperatorPod(ctx)); err != nil {
 		return err
 	}
 	OperatorConfig, err = Cluster.ServiceAccountConfig(framework.OperatorNamespace, framework.OperatorName)
