@@ -3,19 +3,19 @@
 package v1alpha1
 
 import (
-	"flag"
 	"os"
 	"path/filepath"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/yaml"
+
+	"github.com/llamastack/llama-stack-k8s-operator/tests/expect"
 )
 
-// update rewrites the golden files: go test ./api/v1alpha1 -update. In each example of the migration guide, before.yaml
-// is v1alpha1, after.yaml is the guide's v1alpha2, and converted.yaml is the result of conversion.
-var update = flag.Bool("update", false, "write the golden files")
-
+// In each example of the migration guide, before.yaml is v1alpha1, after.yaml is the guide's v1alpha2, and
+// converted.yaml is the result of conversion.
+//
 // Proves: MIG-EX, FR-082, FR-083, US-7.1
 func TestExamplesOfTheMigrationGuide(t *testing.T) {
 	t.Parallel()
@@ -80,16 +80,5 @@ func compareGolden(t *testing.T, file string, tree map[string]any) {
 	if err != nil {
 		t.Fatalf("encode: %v", err)
 	}
-	if *update {
-		if err := os.WriteFile(file, got, 0o600); err != nil {
-			t.Fatalf("write the golden file: %v", err)
-		}
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatalf("read the golden file: %v", err)
-	}
-	if diff := cmp.Diff(string(want), string(got)); diff != "" {
-		t.Errorf("%s (- want, + got):\n%s", file, diff)
-	}
+	expect.File(t, file, string(got))
 }

@@ -12,8 +12,8 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/plugin/cli"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/expect"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/golden"
 )
 
 // Proves: MIG-EX, MIG-ANN, R22, R53 (all documents are converted without loss; warnings have line numbers).
@@ -25,8 +25,8 @@ func TestConvert(t *testing.T) {
 			if r.code != cli.ExitOK {
 				t.Errorf("exit code %d", r.code)
 			}
-			golden.Text(t, *update, dir+from+".to-"+to, r.out)
-			golden.Text(t, *update, dir+from+".warnings", r.err)
+			expect.File(t, dir+from+".to-"+to, r.out)
+			expect.File(t, dir+from+".warnings", r.err)
 
 			back := run(t, r.out, "convert", "-f", "-", "--to", from)
 			if from == "v1alpha1" {
@@ -107,7 +107,7 @@ func TestConvertLosesNothingOfWhatIsRefused(t *testing.T) {
 		}
 		warnings += there.err + back.err
 	}
-	golden.Text(t, *update, strings.TrimSuffix(file, "yaml")+"warnings", warnings)
+	expect.File(t, strings.TrimSuffix(file, "yaml")+"warnings", warnings)
 }
 
 // Proves: R41, US-7.2 (the warning appears only while the feature flag is off).

@@ -12,8 +12,8 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/plugin/cli"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/expect"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/golden"
 )
 
 func TestExplain(t *testing.T) {
@@ -24,7 +24,7 @@ func TestExplain(t *testing.T) {
 		"kubernetes": "spec.workload.overrides.env.valueFrom",
 	} {
 		t.Run(file, func(t *testing.T) {
-			golden.Text(t, *update, filepath.Join("testdata", "explain", file+".txt"), mustRun(t, "", "explain", name))
+			expect.File(t, filepath.Join("testdata", "explain", file+".txt"), mustRun(t, "", "explain", name))
 		})
 	}
 }

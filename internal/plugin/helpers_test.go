@@ -4,7 +4,6 @@ package plugin_test
 
 import (
 	"bytes"
-	"flag"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -14,9 +13,6 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/plugin/files"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
-
-// update rewrites the golden files: go test ./internal/plugin -update
-var update = flag.Bool("update", false, "write the golden files")
 
 const samplesDir = "../../config/samples"
 

@@ -11,7 +11,7 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/plugin/cli"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/golden"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/expect"
 )
 
 // withVariables returns a v1alpha1 resource with variables, each a line of YAML.
@@ -58,7 +58,7 @@ func TestMigrate(t *testing.T) {
 			if r.code != cli.ExitOK || !strings.Contains(r.err, "  verified: ") || strings.Contains(r.err, "canary") {
 				t.Errorf("exit code %d:\n%s", r.code, r.err)
 			}
-			golden.Text(t, *update, filepath.Join("testdata", "migrate", name+".txt"), r.err+"---\n"+r.out)
+			expect.File(t, filepath.Join("testdata", "migrate", name+".txt"), r.err+"---\n"+r.out)
 			again := run(t, r.out, "migrate", "-f", "-", "--settings", networkPolicies)
 			if again.out != r.out || !strings.Contains(again.err, "  verified: the configuration is the same\n") {
 				t.Errorf("of what is migrated already, another one is made:\n%s%s", again.err, again.out)

@@ -26,8 +26,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/version"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/expect"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/golden"
 )
 
 // inCluster builds the objects that the operator builds in namespace default, with real Secrets.
@@ -323,7 +323,7 @@ func TestRenderWarns(t *testing.T) {
 	if r.code != cli.ExitOK || r.out == "" {
 		t.Errorf("exit code %d, %d bytes of configuration", r.code, len(r.out))
 	}
-	golden.Text(t, *update, "testdata/good/warning.want", r.err)
+	expect.File(t, "testdata/good/warning.want", r.err)
 }
 
 func BenchmarkRender(b *testing.B) {

@@ -19,6 +19,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/distributions"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/plugin/cli"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/expect"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/golden"
 )
@@ -50,7 +51,7 @@ func TestRenderSamples(t *testing.T) {
 			if stem(sample) != wholeSample {
 				text = againstWhole(t, text)
 			}
-			golden.Text(t, *update, filepath.Join("testdata", "samples", stem(sample)+".yaml"), text)
+			expect.File(t, filepath.Join("testdata", "samples", stem(sample)+".yaml"), text)
 			docs := trees(t, shown["yaml"])
 			if diff := gocmp.Diff(asJSON(t, docs), any(list(t, shown["json"]))); diff != "" {
 				t.Errorf("the objects (-yaml +json):\n%s", diff)
@@ -117,7 +118,7 @@ func TestEverySampleGoldenIsRead(t *testing.T) {
 
 // Proves: NFR-001.
 func TestRenderEnvironmentTable(t *testing.T) {
-	golden.Text(t, *update, "testdata/samples/v1alpha2-redis.env", run(t, "", "render", "-f", samplesDir+"/v1alpha2-redis.yaml", "-o", "env").out)
+	expect.File(t, "testdata/samples/v1alpha2-redis.env", run(t, "", "render", "-f", samplesDir+"/v1alpha2-redis.yaml", "-o", "env").out)
 }
 
 var madeOf = regexp.MustCompile(`(?m)^# Server release line: (\S+)\n# Base configuration: (\S+)$`)

@@ -10,8 +10,8 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/plugin/cli"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/expect"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/golden"
 )
 
 // sampleOf07 returns a file with the sample, set to release line 0.7.
@@ -38,7 +38,7 @@ func TestUpgradeCheck(t *testing.T) {
 			if r.code != test.code || r.err != "" {
 				t.Errorf("exit code %d:\n%s", r.code, r.err)
 			}
-			golden.Text(t, *update, filepath.Join("testdata", "upgrade-check", name+".txt"), strings.ReplaceAll(r.out, file, test.sample))
+			expect.File(t, filepath.Join("testdata", "upgrade-check", name+".txt"), strings.ReplaceAll(r.out, file, test.sample))
 		})
 	}
 }

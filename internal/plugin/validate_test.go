@@ -17,8 +17,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/plugin/cli"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/expect"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/golden"
 )
 
 // Proves: FR-075, NFR-004, US-2.2, US-2.3, FR-070, R14 (messages name file, line, resource and field, as in render).
@@ -26,7 +26,7 @@ func TestBadInput(t *testing.T) {
 	for _, file := range glob(t, "testdata/bad/*.yaml") {
 		t.Run(stem(file), func(t *testing.T) {
 			checked := run(t, "", "validate", file)
-			golden.Text(t, *update, strings.TrimSuffix(file, ".yaml")+".want", checked.out)
+			expect.File(t, strings.TrimSuffix(file, ".yaml")+".want", checked.out)
 			rendered := run(t, "", "render", "-f", file)
 			if checked.code != cli.ExitFailure || rendered.code != cli.ExitFailure || rendered.out != "" {
 				t.Errorf("exit codes %d and %d, and render prints %q", checked.code, rendered.code, rendered.out)

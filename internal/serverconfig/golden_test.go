@@ -4,7 +4,6 @@ package serverconfig_test
 
 import (
 	"errors"
-	"flag"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -21,11 +20,10 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/document"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/expect"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/golden"
 )
-
-var update = flag.Bool("update", false, "write the golden files instead of comparing them")
 
 // Each folder of testdata is a case: cr.yaml, base.yaml (default: the starter of the release line), and the results
 // want.env, want.findings and the configuration, each absent if empty. The configuration is want.<line>.yaml if the
@@ -225,7 +223,7 @@ func read(tb testing.TB, path string) []byte {
 
 func compare(t *testing.T, path, got string) {
 	t.Helper()
-	if *update {
+	if *expect.Update {
 		// An empty file overrides the shared file for its release line.
 		if name := filepath.Base(path); got == "" && (strings.Count(name, ".") == 1 || strings.HasSuffix(name, ".yaml")) {
 			if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -5,7 +5,6 @@ package diff
 import (
 	"bytes"
 	"encoding/json"
-	"flag"
 	"os"
 	"path/filepath"
 	"slices"
@@ -18,12 +17,9 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/plugin/cli"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/plugin/cluster"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/expect"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fakecluster"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/golden"
 )
-
-// update rewrites the golden files: go test ./internal/plugin/diff -update
-var update = flag.Bool("update", false, "write the golden files")
 
 const stack = `apiVersion: llamastack.io/v1alpha2
 kind: LlamaStackDistribution
@@ -68,7 +64,7 @@ func TestDiff(t *testing.T) {
 			if strings.Contains(out, "canary") {
 				t.Errorf("a value that may be a secret is shown:\n%s", out)
 			}
-			golden.Text(t, *update, filepath.Join("testdata", file+".txt"), out)
+			expect.File(t, filepath.Join("testdata", file+".txt"), out)
 		})
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"flag"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -29,12 +28,9 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/names"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/plugin/cli"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/plugin/cluster"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/expect"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fakecluster"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/golden"
 )
-
-// update rewrites the golden files: go test ./internal/plugin/status -update
-var update = flag.Bool("update", false, "write the golden files")
 
 const running = `version: 2
 apis: [inference, vector_io]
@@ -149,7 +145,7 @@ func TestStatusScreen(t *testing.T) {
 			if code != cli.ExitOK {
 				t.Fatalf("exit code %d:\n%s", code, out)
 			}
-			golden.Text(t, *update, filepath.Join("testdata", name+".txt"), out)
+			expect.File(t, filepath.Join("testdata", name+".txt"), out)
 		})
 	}
 }
@@ -225,7 +221,7 @@ func TestStatusTable(t *testing.T) {
 		if code != cli.ExitOK {
 			t.Errorf("exit code %d:\n%s", code, out)
 		}
-		golden.Text(t, *update, filepath.Join("testdata", file), out)
+		expect.File(t, filepath.Join("testdata", file), out)
 	}
 	if out, _ := run(t, fakecluster.New(t)); out != "no LlamaStackDistributions found\n" {
 		t.Errorf("of an empty namespace: %s", out)

@@ -3,18 +3,14 @@
 package objects_test
 
 import (
-	"flag"
-	"os"
 	"path/filepath"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/yaml"
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/expect"
 )
-
-var update = flag.Bool("update", false, "write the golden files")
 
 // Proves: R21, R27, R43, FR-024, FR-025, NFR-005, L-01, L-05, L-18, L-20 (update the files with: go test
 // ./internal/reconcile/objects -update).
@@ -31,19 +27,7 @@ func TestGolden(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			file := filepath.Join("testdata", "simple", name+".yaml")
-			if *update {
-				if err := os.WriteFile(file, got, 0o600); err != nil {
-					t.Fatal(err)
-				}
-			}
-			want, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(string(want), string(got)); diff != "" {
-				t.Errorf("%s (-want +got):\n%s", file, diff)
-			}
+			expect.File(t, filepath.Join("testdata", "simple", name+".yaml"), string(got))
 		})
 	}
 }
