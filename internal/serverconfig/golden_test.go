@@ -29,7 +29,7 @@ import (
 // want.env, want.findings and the configuration, each absent if empty. The configuration is want.<line>.yaml if the
 // case has its own base, otherwise want.<lines>.changes.yaml with the diff against the starter, shared by equal release
 // lines: want.0.3+0.7.changes.yaml. A case runs on 0.7 and on each release line or release in the names of its files;
-// want.<line>.env and want.<line>.findings override those without a release line. The flag -update writes the files.
+// want.<line>.env and want.<line>.findings override those without a release line. UPDATE_GOLDEN=1 writes the files.
 //
 // Proves: FR-003, FR-004, FR-005, FR-006, FR-007, FR-008, FR-009, FR-021, FR-022, FR-027, FR-028, FR-029, FR-030,
 // FR-031, FR-032, FR-033, FR-034, FR-035, FR-040, FR-041, FR-042, FR-043, FR-044, FR-050, FR-050a, FR-050b, FR-051,
@@ -223,7 +223,7 @@ func read(tb testing.TB, path string) []byte {
 
 func compare(t *testing.T, path, got string) {
 	t.Helper()
-	if *expect.Update {
+	if expect.Update {
 		// An empty file overrides the shared file for its release line.
 		if name := filepath.Base(path); got == "" && (strings.Count(name, ".") == 1 || strings.HasSuffix(name, ".yaml")) {
 			if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {

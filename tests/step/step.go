@@ -10,7 +10,6 @@ import (
 	sigsyaml "sigs.k8s.io/yaml"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/document"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/parse"
@@ -81,18 +80,6 @@ func Parsed(t testing.TB, text string) *parse.Spec {
 		t.Fatalf("%s in\n%s", parsed.Problems.Message(), text)
 	}
 	return parsed
-}
-
-// Problems returns a line for each problem: "Warning" for a warning, then reason, path and detail.
-func Problems(problems *problem.Collector) string {
-	var b strings.Builder
-	for _, p := range problems.List() {
-		if p.Severity == problem.Warning {
-			b.WriteString("Warning ")
-		}
-		b.WriteString(string(p.Reason) + " " + p.Path + ": " + p.Detail + "\n")
-	}
-	return b.String()
 }
 
 // Section returns a section of YAML in the form of Compact, or "" if it is absent.

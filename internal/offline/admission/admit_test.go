@@ -12,6 +12,7 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/config/crd"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/offline/admission"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/expect"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
@@ -40,11 +41,10 @@ const starter = "distribution: {name: starter}\n"
 
 // Messages of the API server that several cases share.
 const (
-	neither = "spec.distribution: Invalid value: one of name and image is required: for example name: starter"
-	half    = "spec.storage.kv.password: Invalid value: a secret reference is either {name, key} or {secretKeyRef: {name, key}}: " +
-		"give name and key in exactly one of the two forms"
+	neither = "spec.distribution: Invalid value"
+	half    = "spec.storage.kv.password: Invalid value"
 	// The API server names no field here: "<nil>: Invalid value: null: some validation rules were not checked because …".
-	unchecked = "spec: these errors prevented some checks of the schema: fix them, then check again"
+	unchecked = "spec"
 )
 
 // The messages are those of kubectl apply with the CRD installed, except for the message without a field.
@@ -56,47 +56,51 @@ func TestRejections(t *testing.T) {
 		spec string
 		want []string
 	}{
-		"CA bundle without name":        {starter + "networking: {tls: {caBundle: {configMapName: ''}}}", []string{`spec.networking.tls.caBundle.configMapName: Invalid value: "": spec.networking.tls.caBundle.configMapName in body should be at least 1 chars long`}},
-		"TLS without Secret":            {starter + "networking: {tls: {enabled: true}}", []string{"spec.networking.tls: Invalid value: enabled needs a secretName: name a Secret of type kubernetes.io/tls in this namespace"}},
+		"CA bundle without name":        {starter + "networking: {tls: {caBundle: {configMapName: ''}}}", []string{"spec.networking.tls.caBundle.configMapName: Invalid value"}},
+		"TLS without Secret":            {starter + "networking: {tls: {enabled: true}}", []string{"spec.networking.tls: Invalid value"}},
 		"both forms of a reference":     {starter + "storage: {kv: {type: redis, endpoint: 'r:1', password: {name: s, key: k, secretKeyRef: {name: s, key: k}}}}", []string{half}},
-		"disabled that is not a list":   {starter + "disabled: eval", []string{`spec.disabled: Invalid value: "string": spec.disabled in body must be of type array: "string"`, unchecked}},
+		"disabled that is not a list":   {starter + "disabled: eval", []string{"spec.disabled: Invalid value", unchecked}},
 		"empty name":                    {"distribution: {name: ''}", []string{neither}},
 		"half a nested reference":       {starter + "storage: {kv: {type: redis, endpoint: 'r:1', password: {secretKeyRef: {name: s}}}}", []string{half}},
 		"half a reference":              {starter + "storage: {kv: {type: redis, endpoint: 'r:1', password: {name: s}}}", []string{half}},
-		"less than no replica":          {starter + "workload: {replicas: -1}", []string{"spec.workload.replicas: Invalid value: -1: spec.workload.replicas in body should be greater than or equal to 0"}},
-		"models that are not a list":    {starter + "resources: {models: m}", []string{`spec.resources.models: Invalid value: "string": spec.resources.models in body must be of type array: "string"`, unchecked}},
-		"name and image":                {"distribution: {name: starter, image: example.com/x:1}", []string{"spec.distribution: Invalid value: name and image are mutually exclusive: keep one of them"}},
+		"less than no replica":          {starter + "workload: {replicas: -1}", []string{"spec.workload.replicas: Invalid value"}},
+		"models that are not a list":    {starter + "resources: {models: m}", []string{"spec.resources.models: Invalid value", unchecked}},
+		"name and image":                {"distribution: {name: starter, image: example.com/x:1}", []string{"spec.distribution: Invalid value"}},
 		"neither name nor image":        {"distribution: {}", []string{neither}},
 		"no distribution":               {"workload: {replicas: 1}", []string{"spec.distribution: Required value", unchecked}},
-		"no worker":                     {starter + "workload: {workers: 0}", []string{"spec.workload.workers: Invalid value: 0: spec.workload.workers in body should be greater than or equal to 1"}},
-		"override with disabled":        {starter + "overrideConfig: {configMapName: c}\ndisabled: [eval]", []string{"spec.overrideConfig: Invalid value: overrideConfig excludes disabled: remove spec.disabled, or leave the APIs out of the ConfigMap"}},
-		"override with empty providers": {starter + "overrideConfig: {configMapName: c}\nproviders: {}", []string{"spec.overrideConfig: Invalid value: overrideConfig excludes providers: remove spec.providers, or put the providers into the ConfigMap and keep spec.overrideConfig alone"}},
-		"override with providers":       {starter + "overrideConfig: {configMapName: c}\nproviders: {inference: {provider: vllm}}", []string{"spec.overrideConfig: Invalid value: overrideConfig excludes providers: remove spec.providers, or put the providers into the ConfigMap and keep spec.overrideConfig alone"}},
-		"override with resources":       {starter + "overrideConfig: {configMapName: c}\nresources: {models: [m]}", []string{"spec.overrideConfig: Invalid value: overrideConfig excludes resources: remove spec.resources, or register models, tools and shields in the ConfigMap"}},
-		"override with storage":         {starter + "overrideConfig: {configMapName: c}\nstorage: {kv: {}}", []string{"spec.overrideConfig: Invalid value: overrideConfig excludes storage: remove spec.storage, or configure the storage backends in the ConfigMap"}},
-		"override without name":         {starter + "overrideConfig: {configMapName: ''}", []string{`spec.overrideConfig.configMapName: Invalid value: "": spec.overrideConfig.configMapName in body should be at least 1 chars long`}},
-		"port 0":                        {starter + "networking: {port: 0}", []string{"spec.networking.port: Invalid value: 0: spec.networking.port in body should be greater than or equal to 1"}},
-		"port 65536":                    {starter + "networking: {port: 65536}", []string{"spec.networking.port: Invalid value: 65536: spec.networking.port in body should be less than or equal to 65535"}},
-		"postgres without DSN":          {starter + "storage: {sql: {type: postgres}}", []string{"spec.storage.sql: Invalid value: type postgres needs a connectionString: a secret reference to a DSN such as postgresql://user:password@host:5432/db"}},
-		"redis without endpoint":        {starter + "storage: {kv: {type: redis}}", []string{"spec.storage.kv: Invalid value: type redis needs an endpoint: for example endpoint: redis.example.svc:6379"}},
-		"sqlite with DSN":               {starter + "storage: {sql: {connectionString: {name: s, key: k}}}", []string{"spec.storage.sql: Invalid value: connectionString belongs to type postgres: set type: postgres, or remove connectionString"}},
-		"sqlite with DSN in kv":         {starter + "storage: {kv: {connectionString: {name: s, key: k}}}", []string{"spec.storage.kv: Invalid value: connectionString belongs to type postgres: set type: postgres, or remove connectionString"}},
-		"postgres in kv, no DSN":        {starter + "storage: {kv: {type: postgres}}", []string{"spec.storage.kv: Invalid value: type postgres needs a connectionString: a secret reference to a DSN such as postgresql://user:password@host:5432/db"}},
-		"sqlite with endpoint":          {starter + "storage: {kv: {endpoint: 'r:6379'}}", []string{"spec.storage.kv: Invalid value: endpoint belongs to type redis: set type: redis, or remove endpoint"}},
-		"sqlite with password":          {starter + "storage: {kv: {password: {name: s, key: k}}}", []string{"spec.storage.kv: Invalid value: password belongs to type redis: set type: redis, or remove password"}},
-		"unknown field":                 {starter + "workloads: {replicas: 1}", []string{`spec.workloads: unknown field: did you mean "workload"?`}},
-		"unknown kv type":               {starter + "storage: {kv: {type: etcd}}", []string{`spec.storage.kv.type: Unsupported value: "etcd": supported values: "sqlite", "redis", "postgres"`, unchecked}},
-		"misspelled kv type":            {starter + "storage: {kv: {type: redi}}", []string{`spec.storage.kv.type: Unsupported value: "redi": supported values: "sqlite", "redis", "postgres": did you mean "redis"?`, unchecked}},
-		"misspelled sql type":           {starter + "storage: {sql: {type: postgress}}", []string{`spec.storage.sql.type: Unsupported value: "postgress": supported values: "sqlite", "postgres": did you mean "postgres"?`, unchecked}},
-		"misspelled inner field":        {starter + "networking: {tls: {enable: true}}", []string{`spec.networking.tls.enable: unknown field: did you mean "enabled"?`}},
-		"misspelled section":            {starter + "resouces: {models: [m]}", []string{`spec.resouces: unknown field: did you mean "resources"?`}},
-		"unknown sql type":              {starter + "storage: {sql: {type: mysql}}", []string{`spec.storage.sql.type: Unsupported value: "mysql": supported values: "sqlite", "postgres"`, unchecked}},
+		"no worker":                     {starter + "workload: {workers: 0}", []string{"spec.workload.workers: Invalid value"}},
+		"override with disabled":        {starter + "overrideConfig: {configMapName: c}\ndisabled: [eval]", []string{"spec.overrideConfig: Invalid value"}},
+		"override with empty providers": {starter + "overrideConfig: {configMapName: c}\nproviders: {}", []string{"spec.overrideConfig: Invalid value"}},
+		"override with providers":       {starter + "overrideConfig: {configMapName: c}\nproviders: {inference: {provider: vllm}}", []string{"spec.overrideConfig: Invalid value"}},
+		"override with resources":       {starter + "overrideConfig: {configMapName: c}\nresources: {models: [m]}", []string{"spec.overrideConfig: Invalid value"}},
+		"override with storage":         {starter + "overrideConfig: {configMapName: c}\nstorage: {kv: {}}", []string{"spec.overrideConfig: Invalid value"}},
+		"override without name":         {starter + "overrideConfig: {configMapName: ''}", []string{"spec.overrideConfig.configMapName: Invalid value"}},
+		"port 0":                        {starter + "networking: {port: 0}", []string{"spec.networking.port: Invalid value"}},
+		"port 65536":                    {starter + "networking: {port: 65536}", []string{"spec.networking.port: Invalid value"}},
+		"postgres without DSN":          {starter + "storage: {sql: {type: postgres}}", []string{"spec.storage.sql: Invalid value"}},
+		"redis without endpoint":        {starter + "storage: {kv: {type: redis}}", []string{"spec.storage.kv: Invalid value"}},
+		"sqlite with DSN":               {starter + "storage: {sql: {connectionString: {name: s, key: k}}}", []string{"spec.storage.sql: Invalid value"}},
+		"sqlite with DSN in kv":         {starter + "storage: {kv: {connectionString: {name: s, key: k}}}", []string{"spec.storage.kv: Invalid value"}},
+		"postgres in kv, no DSN":        {starter + "storage: {kv: {type: postgres}}", []string{"spec.storage.kv: Invalid value"}},
+		"sqlite with endpoint":          {starter + "storage: {kv: {endpoint: 'r:6379'}}", []string{"spec.storage.kv: Invalid value"}},
+		"sqlite with password":          {starter + "storage: {kv: {password: {name: s, key: k}}}", []string{"spec.storage.kv: Invalid value"}},
+		"unknown field":                 {starter + "workloads: {replicas: 1}", []string{"spec.workloads"}},
+		"unknown kv type":               {starter + "storage: {kv: {type: etcd}}", []string{"spec.storage.kv.type: Unsupported value", unchecked}},
+		"misspelled kv type":            {starter + "storage: {kv: {type: redi}}", []string{"spec.storage.kv.type: Unsupported value", unchecked}},
+		"misspelled sql type":           {starter + "storage: {sql: {type: postgress}}", []string{"spec.storage.sql.type: Unsupported value", unchecked}},
+		"misspelled inner field":        {starter + "networking: {tls: {enable: true}}", []string{"spec.networking.tls.enable"}},
+		"misspelled section":            {starter + "resouces: {models: [m]}", []string{"spec.resouces"}},
+		"unknown sql type":              {starter + "storage: {sql: {type: mysql}}", []string{"spec.storage.sql.type: Unsupported value", unchecked}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, problems := s.Admit(t.Context(), resource(t, c.spec))
-			var got []string
+			var got, texts []string
 			for _, p := range problems {
-				got = append(got, p.String())
+				where := p.Path
+				if p.Type != "" {
+					where += ": " + p.Type.String()
+				}
+				got, texts = append(got, where), append(texts, p.String())
 				if p.Path == "" || p.Reason == "" {
 					t.Errorf("no path or no reason: %+v", p)
 				}
@@ -104,6 +108,7 @@ func TestRejections(t *testing.T) {
 			if diff := cmp.Diff(c.want, got); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
+			expect.Message(t, "", strings.Join(texts, "\n"))
 		})
 	}
 }

@@ -12,8 +12,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/expect"
 )
 
-// Proves: R21, R27, R43, FR-024, FR-025, NFR-005, L-01, L-05, L-18, L-20 (update the files with: go test
-// ./internal/reconcile/objects -update).
+// Proves: R21, R27, R43, FR-024, FR-025, NFR-005, L-01, L-05, L-18, L-20.
 func TestGolden(t *testing.T) {
 	p := simple(t)
 	for name, object := range map[string]objects.Object{

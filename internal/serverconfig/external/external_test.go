@@ -75,45 +75,40 @@ providers:
 	if diff := cmp.Diff([]string{"third", "second", "tools"}, ids); diff != "" {
 		t.Error(diff)
 	}
-	if want := "Warning DuplicateProviderID spec.externalProviders.inference[1].providerId: the external provider \"second\" of type remote::new overrides " +
-		"the provider of the base configuration with this id in API inference, of type remote::ollama\n"; step.Problems(problems) != want {
-		t.Error(step.Problems(problems))
-	}
+	step.Problems(t, "", problems, "Warning DuplicateProviderID spec.externalProviders.inference[1].providerId\n")
 }
 
 // Proves: R25, R46, FR-092.
 func TestApplyNamesWhatIsWrong(t *testing.T) {
 	for name, c := range map[string]struct{ line, spec, want string }{
-		"being read": {"0.7", "{inference: {providerId: x, image: new}}", "ReadingImageLabels spec.externalProviders.inference.image: reading from the registry the package in image new\n"},
-		"unreadable": {"0.7", "{inference: {providerId: x, image: down}}", "RegistryUnavailable spec.externalProviders.inference.image: is down\n"},
-		"misplaced":  {"0.7", "{inference: {providerId: x, image: vector}}", "InvalidField spec.externalProviders.inference: Provider API type mismatch: the package mod is for the API vector_io\n"},
-		"of no API":  {"0.7", "{inference: {providerId: x, image: alien}}", "InvalidField spec.externalProviders.inference: Provider API type mismatch: the package mod is for the API astrology\n"},
+		"being read": {"0.7", "{inference: {providerId: x, image: new}}", "ReadingImageLabels spec.externalProviders.inference.image\n"},
+		"unreadable": {"0.7", "{inference: {providerId: x, image: down}}", "RegistryUnavailable spec.externalProviders.inference.image\n"},
+		"misplaced":  {"0.7", "{inference: {providerId: x, image: vector}}", "InvalidField spec.externalProviders.inference\n"},
+		"of no API":  {"0.7", "{inference: {providerId: x, image: alien}}", "InvalidField spec.externalProviders.inference\n"},
 		"API is gone": {
 			"1.4", "{safety: {providerId: x, image: new}}",
-			"UnsupportedByRelease spec.externalProviders.safety: release line 1.4 has no API safety, which was removed in 1.0\n",
+			"UnsupportedByRelease spec.externalProviders.safety\n",
 		},
 		"no such field": {
 			"0.7", "{inference: {providerId: x, image: known, endpoint: 'http://a', apiKey: {name: a, key: b}}}",
-			"UnknownField spec.externalProviders.inference.endpoint: the package mod does not map it to a config field in spec.fields\n",
+			"UnknownField spec.externalProviders.inference.endpoint\n",
 		},
 		"set twice": {
 			"0.7", "{inference: {providerId: x, image: known, apiKey: {name: a, key: b}, config: {token: c}}}",
-			"ConflictingFields spec.externalProviders.inference.config.token: sets token of remote::new, as does spec.externalProviders.inference.apiKey\n" +
-				"Warning LiteralSecret spec.externalProviders.inference.config.token: looks like a credential, and anyone who can read the custom resource or its ConfigMap can read it\n",
+			"ConflictingFields spec.externalProviders.inference.config.token\nWarning LiteralSecret spec.externalProviders.inference.config.token\n",
 		},
 		"two packages of a type": {
 			"0.7", "{inference: [{providerId: x, image: known}, {providerId: z, image: a, package: {packageName: other, providerType: 'remote::new'}}]}",
-			"ConflictingFields spec.externalProviders.inference[1]: its package provides the provider type remote::new, as does that of spec.externalProviders.inference[0]\n",
+			"ConflictingFields spec.externalProviders.inference[1]\n",
 		},
 		"the type of another provider": {
 			"0.7", "{inference: {providerId: x, image: vllm}}",
-			"Warning ConflictingFields spec.externalProviders.inference: the server also runs its package for the provider first of inference, which has the same type remote::vllm\n",
+			"Warning ConflictingFields spec.externalProviders.inference\n",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if _, _, problems := apply(t, c.line, c.spec); step.Problems(problems) != c.want {
-				t.Errorf("%s\nwant %s", step.Problems(problems), c.want)
-			}
+			_, _, problems := apply(t, c.line, c.spec)
+			step.Problems(t, "", problems, c.want)
 		})
 	}
 }
@@ -130,11 +125,7 @@ externalProviders: {inference: [{providerId: b, image: known}], safety: {provide
 	if len(kept) != 1 || len(kept[0].Providers) != 1 || len(spec.Providers[0].Providers) != 2 {
 		t.Errorf("%+v", kept)
 	}
-	want := "Warning DuplicateProviderID spec.providers.inference[1]: has no effect: the external provider \"b\" of spec.externalProviders.inference[0] overrides it\n" +
-		"Warning DuplicateProviderID spec.providers.safety: has no effect: the external provider \"c\" of spec.externalProviders.safety overrides it\n"
-	if step.Problems(problems) != want {
-		t.Error(step.Problems(problems))
-	}
+	step.Problems(t, "", problems, "Warning DuplicateProviderID spec.providers.inference[1]\nWarning DuplicateProviderID spec.providers.safety\n")
 	all := external.Groups(kept, spec.External, read)
 	for id, want := range map[string]string{"inference/a": "vllm", "inference/b": "remote::new", "safety/c": "remote::c"} {
 		api, id, _ := strings.Cut(id, "/")

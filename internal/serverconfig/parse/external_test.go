@@ -12,6 +12,7 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/expect"
 )
 
 func parsedExternal(t *testing.T, text string) *Spec {
@@ -52,33 +53,33 @@ func TestParseExternalNamesWhatIsWrong(t *testing.T) {
 	for i := range entries {
 		entries[i] = fmt.Sprintf(`{"providerId":"p%d","image":"i"}`, i)
 	}
-	const at = "spec.externalProviders.inference"
 	for name, c := range map[string]struct{ given, want string }{
-		"not an object":   {`[]`, "spec.externalProviders: Invalid value: must be an object with a list of providers for each API"},
-		"no such API":     {`{"vector_io": []}`, `spec.externalProviders.vector_io: Invalid value: unknown field: did you mean "vectorIo"?`},
-		"not an entry":    {`{"inference": [1]}`, at + "[0]: Invalid value: must be an external provider"},
-		"neither":         {`{"inference": 1}`, at + ": Invalid value: must be an external provider or a list of them"},
-		"nothing":         {`{"inference": {}}`, at + ".providerId: Required value: for example providerId: mine"},
-		"no image":        {`{"inference": {"providerId": "a"}}`, at + ".image: Required value: for example image: registry.example.com/provider:1"},
-		"blanks":          {`{"inference": {"providerId": "a", "image": "a b"}}`, at + ".image: Invalid value: is not an image reference"},
-		"long image":      {`{"inference": {"providerId": "a", "image": "` + strings.Repeat("a", limits.ImageBytes+1) + `"}}`, at + ".image: Invalid value: is not an image reference"},
-		"upper case":      {`{"inference": {"providerId": "A", "image": "i"}}`, at + ".providerId: Invalid value: the id of an external provider consists of lower-case letters"},
-		"long id":         {`{"inference": {"providerId": "` + strings.Repeat("a", MaxExternalIDLength+1) + `", "image": "i"}}`, at + ".providerId: Invalid value: the id of an external provider has at most 46 characters"},
-		"reserved":        {`{"inference": {"providerId": "all", "image": "i"}}`, at + `.providerId: Invalid value: "all": has another meaning for the server`},
-		"pull policy":     {`{"inference": {"providerId": "a", "image": "i", "imagePullPolicy": "Sometimes"}}`, at + ".imagePullPolicy: Invalid value: is not a pull policy: use one of Always, IfNotPresent, Never"},
-		"unknown field":   {`{"inference": {"providerId": "a", "image": "i", "provider": "x"}}`, at + ".provider: Invalid value: unknown field: did you mean"},
-		"a literal key":   {`{"inference": {"providerId": "a", "image": "i", "apiKey": "hunter2"}}`, at + ".apiKey: Invalid value: must be a secret reference"},
-		"no package":      {`{"inference": {"providerId": "a", "image": "i", "package": "x"}}`, at + ".package: Invalid value: must be an object"},
-		"half a package":  {`{"inference": {"providerId": "a", "image": "i", "package": {"packageName": "x"}}}`, at + ".package.providerType: Required value"},
-		"odd package":     {`{"inference": {"providerId": "a", "image": "i", "package": {"packageName": "x", "providerType": "inline::x", "wheelPath": "y"}}}`, at + ".package.wheelPath: Invalid value: unknown field"},
-		"one id":          {`{"inference": [{"providerId": "a", "image": "i"}], "eval": {"providerId": "a", "image": "i"}}`, `spec.externalProviders.eval.providerId: Duplicate value: "a": ids must be unique over all APIs, and this one is used by ` + at + "[0] and spec.externalProviders.eval"},
-		"more than bound": {`{"inference": [` + strings.Join(entries, ",") + `]}`, "spec.externalProviders: Too many: 21: must have at most 20 items"},
+		"not an object":   {`[]`, "spec.externalProviders: Invalid value"},
+		"no such API":     {`{"vector_io": []}`, "spec.externalProviders.vector_io: Invalid value"},
+		"not an entry":    {`{"inference": [1]}`, "spec.externalProviders.inference[0]: Invalid value"},
+		"neither":         {`{"inference": 1}`, "spec.externalProviders.inference: Invalid value"},
+		"nothing":         {`{"inference": {}}`, "spec.externalProviders.inference.providerId: Required value"},
+		"no image":        {`{"inference": {"providerId": "a"}}`, "spec.externalProviders.inference.image: Required value"},
+		"blanks":          {`{"inference": {"providerId": "a", "image": "a b"}}`, "spec.externalProviders.inference.image: Invalid value"},
+		"long image":      {`{"inference": {"providerId": "a", "image": "` + strings.Repeat("a", limits.ImageBytes+1) + `"}}`, "spec.externalProviders.inference.image: Invalid value"},
+		"upper case":      {`{"inference": {"providerId": "A", "image": "i"}}`, "spec.externalProviders.inference.providerId: Invalid value"},
+		"long id":         {`{"inference": {"providerId": "` + strings.Repeat("a", MaxExternalIDLength+1) + `", "image": "i"}}`, "spec.externalProviders.inference.providerId: Invalid value"},
+		"reserved":        {`{"inference": {"providerId": "all", "image": "i"}}`, "spec.externalProviders.inference.providerId: Invalid value"},
+		"pull policy":     {`{"inference": {"providerId": "a", "image": "i", "imagePullPolicy": "Sometimes"}}`, "spec.externalProviders.inference.imagePullPolicy: Invalid value"},
+		"unknown field":   {`{"inference": {"providerId": "a", "image": "i", "provider": "x"}}`, "spec.externalProviders.inference.provider: Invalid value"},
+		"a literal key":   {`{"inference": {"providerId": "a", "image": "i", "apiKey": "hunter2"}}`, "spec.externalProviders.inference.apiKey: Invalid value"},
+		"no package":      {`{"inference": {"providerId": "a", "image": "i", "package": "x"}}`, "spec.externalProviders.inference.package: Invalid value"},
+		"half a package":  {`{"inference": {"providerId": "a", "image": "i", "package": {"packageName": "x"}}}`, "spec.externalProviders.inference.package.providerType: Required value"},
+		"odd package":     {`{"inference": {"providerId": "a", "image": "i", "package": {"packageName": "x", "providerType": "inline::x", "wheelPath": "y"}}}`, "spec.externalProviders.inference.package.wheelPath: Invalid value"},
+		"one id":          {`{"inference": [{"providerId": "a", "image": "i"}], "eval": {"providerId": "a", "image": "i"}}`, "spec.externalProviders.eval.providerId: Duplicate value"},
+		"more than bound": {`{"inference": [` + strings.Join(entries, ",") + `]}`, "spec.externalProviders: Too many"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			spec := parsedExternal(t, c.given)
-			if len(spec.Problems) == 0 || !strings.HasPrefix(spec.Problems[0].String(), c.want) {
+			if len(spec.Problems) == 0 || !strings.HasPrefix(spec.Problems[0].String(), c.want+": ") {
 				t.Errorf("%v\nwant %s", spec.Problems, c.want)
 			}
+			expect.Message(t, "", spec.Problems[0].String())
 			if strings.Contains(fmt.Sprint(spec.Problems), "hunter2") {
 				t.Error("a value got into a message")
 			}

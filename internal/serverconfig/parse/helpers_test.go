@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/expect"
 )
 
 func fromYAML(t *testing.T, text string) *apiextensionsv1.JSON {
@@ -34,9 +35,10 @@ func itemsFromYAML(t *testing.T, texts ...string) []apiextensionsv1.JSON {
 // expectProblems compares problems by their text, and checks that they are complete.
 func expectProblems(t *testing.T, got problem.List, want ...string) {
 	t.Helper()
-	texts := []string{}
+	where, texts := []string{}, ""
 	for _, p := range got {
-		texts = append(texts, p.String())
+		where = append(where, p.Path+": "+p.Type.String())
+		texts += p.String() + "\n"
 		if p.Path == "" || p.Type == "" || p.Detail+p.Fix == "" || p.Class != problem.Terminal || p.Severity != problem.Error {
 			t.Errorf("incomplete problem: %#v", p)
 		}
@@ -44,8 +46,11 @@ func expectProblems(t *testing.T, got problem.List, want ...string) {
 			t.Errorf("a value got into the message: %s", p)
 		}
 	}
-	if diff := cmp.Diff(append([]string{}, want...), texts); diff != "" {
+	if diff := cmp.Diff(append([]string{}, want...), where); diff != "" {
 		t.Errorf("problems (-want +got):\n%s", diff)
+	}
+	if len(got) > 0 {
+		expect.Message(t, got[0].Path, texts)
 	}
 }
 

@@ -19,10 +19,10 @@ func TestReadVectorStoresRefusesWhatTheSchemaRefuses(t *testing.T) {
 		{Name: "c", EmbeddingModel: "m", EmbeddingDimension: new(int32(1))},
 	})
 	expectProblems(t, problems,
-		"spec.resources.vectorStores[1].embeddingDimension: Invalid value: must be at least 1: for example embeddingDimension: 768",
-		"spec.resources.vectorStores[1].name: Required value: for example name: handbook",
-		"spec.resources.vectorStores[1].embeddingModel: Required value: name a model of spec.resources.models with modelType: embedding",
-		"spec.resources.vectorStores[2].name: Duplicate value: \"a\": duplicates the vector store of spec.resources.vectorStores[0]: remove one of them",
+		"spec.resources.vectorStores[1].embeddingDimension: Invalid value",
+		"spec.resources.vectorStores[1].name: Required value",
+		"spec.resources.vectorStores[1].embeddingModel: Required value",
+		"spec.resources.vectorStores[2].name: Duplicate value",
 	)
 	want := []VectorStore{
 		{Name: "a", Provider: "faiss", EmbeddingModel: "m", EmbeddingDimension: new(int64(768)), ProviderVectorStoreID: "b", Path: "spec.resources.vectorStores[0]"},
