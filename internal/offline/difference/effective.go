@@ -21,7 +21,7 @@ func Effective(d *build.Desired) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return resolve(config, environmentOf(d)), nil
+	return Resolve(config, environmentOf(d)), nil
 }
 
 func environmentOf(d *build.Desired) map[string]string {
@@ -50,18 +50,20 @@ func valueOf(v corev1.EnvVar) string {
 
 var references = regexp.MustCompile(`\$\{env\.[A-Z0-9_]+(?::[=+][^}]*)?\}`)
 
-func resolve(value any, env map[string]string) any {
+// Resolve returns JSON data with references to environment variables replaced by their values or defaults, and without
+// disabled entries of lists.
+func Resolve(value any, env map[string]string) any {
 	switch v := value.(type) {
 	case map[string]any:
 		resolved := maps.Clone(v)
 		for key, each := range v {
-			resolved[key] = resolve(each, env)
+			resolved[key] = Resolve(each, env)
 		}
 		return resolved
 	case []any:
 		resolved := make([]any, 0, len(v))
 		for _, each := range v {
-			if item := resolve(each, env); !isDisabled(each, item) {
+			if item := Resolve(each, env); !isDisabled(each, item) {
 				resolved = append(resolved, item)
 			}
 		}

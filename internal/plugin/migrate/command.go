@@ -82,12 +82,12 @@ func (o *options) run(ctx context.Context, streams cli.Streams) error {
 			continue
 		}
 		count++
-		object, ok, err := migrate(ctx, cluster, d, streams.Err)
+		objects, ok, err := migrate(ctx, cluster, d, streams.Err)
 		if err != nil {
 			return fmt.Errorf("%s: %w", d.Position(), err)
 		}
 		failed = failed || !ok
-		list = append(list, object)
+		list = append(list, objects...)
 	}
 	switch {
 	case failed:
@@ -117,20 +117,28 @@ func (o *options) print(w io.Writer, list []any) error {
 	return nil
 }
 
-// migrate returns the rewritten document. It returns false after printing errors.
-func migrate(ctx context.Context, cluster *offline.Cluster, d *manifest.Document, notes io.Writer) (map[string]any,
-	bool, error) {
-	before := cluster.DryRun(ctx, d)
+// migrate returns the rewritten document, after manifests of the Secrets that it needs. It returns false after printing
+// errors.
+func migrate(ctx context.Context, cluster *offline.Cluster, d *manifest.Document, notes io.Writer) ([]any, bool, error) {
 	converted := cluster.Convert(ctx, d, v1alpha2.GroupVersion.Version)
-	if before.Failed() || converted.Failed() {
-		before.Print(notes)
+	if converted.Failed() {
+		cluster.DryRun(ctx, d).Print(notes)
 		return nil, false, nil
 	}
 	object := runtime.DeepCopyJSON(converted.Object)
 	delete(object, "status")
+	cluster, assumption := assume(ctx, cluster, d, object)
+	before := cluster.DryRun(ctx, d)
+	if before.Failed() {
+		before.Print(notes)
+		return nil, false, nil
+	}
 	distribution, err := cluster.Distribution(object)
 	if err != nil {
 		return nil, false, err
+	}
+	if content := ownFile(before); content != nil {
+		return migrateOwnFile(ctx, cluster, d, object, before, assumption, notes)
 	}
 	r := rewrite(object, distribution)
 	after := cluster.DryRun(ctx, &manifest.Document{File: d.File, Line: d.Line, Object: object})
@@ -142,8 +150,8 @@ func migrate(ctx context.Context, cluster *offline.Cluster, d *manifest.Document
 	if err != nil {
 		return nil, false, err
 	}
-	report(notes, before.Name(), r, p)
-	return object, len(p.different) == 0, nil
+	report(notes, before.Name(), assumption, r, p)
+	return []any{object}, len(p.different) == 0, nil
 }
 
 func modelNames(object map[string]any) []string {
@@ -158,7 +166,7 @@ func modelNames(object map[string]any) []string {
 	return names
 }
 
-func report(w io.Writer, name string, r *rewriting, p *comparison) {
+func report(w io.Writer, name, assumption string, r *rewriting, p *comparison) {
 	var b strings.Builder
 	list := func(title string, texts []string) {
 		for i, text := range texts {
@@ -169,6 +177,9 @@ func report(w io.Writer, name string, r *rewriting, p *comparison) {
 		}
 	}
 	b.WriteString(name + ":\n")
+	if assumption != "" {
+		list("assumed", []string{assumption})
+	}
 	list("moved", r.moved)
 	var kept []string
 	for _, s := range r.kept {
@@ -176,6 +187,7 @@ func report(w io.Writer, name string, r *rewriting, p *comparison) {
 	}
 	list("unchanged", kept)
 	list("improved", p.improved)
+	list("changed", p.changed)
 	list("ERROR: unintended differences", p.different)
 	switch {
 	case len(p.different) > 0:

@@ -11,8 +11,8 @@ import (
 )
 
 type comparison struct {
-	// improved are intended differences, different all others.
-	improved, different []string
+	// improved are intended differences, changed those of other objects that the user has to know, different all others.
+	improved, changed, different []string
 	// restarts reports whether applying the result restarts pods.
 	restarts bool
 }
@@ -46,7 +46,11 @@ func compareEffective(before, after *offline.Resource, models []string) (*compar
 		}
 	}
 	for _, o := range report.Objects {
-		if o.Kind != "Deployment" && o.Kind != "ConfigMap" {
+		switch o.Kind {
+		case "Deployment", "ConfigMap":
+		case "NetworkPolicy":
+			p.changed = append(p.changed, "NetworkPolicy "+o.Name+": "+o.Action+", as spec.networking.allowedFrom says")
+		default:
 			p.different = append(p.different, o.Kind+" "+o.Name+": "+o.Action)
 		}
 	}

@@ -24,6 +24,8 @@ type rewriting struct {
 	base   *document.Document
 	env    []any
 	used   map[string]bool
+	// converted are the providers of the base that became fields, as API/id.
+	converted map[string]bool
 	// moved describes the variables that became fields, stays the others.
 	moved []string
 	kept  []keptVariable
@@ -43,7 +45,7 @@ var envPath = []string{"spec", "workload", "overrides", "env"}
 
 // rewrite moves variables to spec.providers and spec.resources in the object.
 func rewrite(object map[string]any, d *settings.Distribution) *rewriting {
-	r := &rewriting{object: object, used: map[string]bool{}}
+	r := &rewriting{object: object, used: map[string]bool{}, converted: map[string]bool{}}
 	r.env, _, _ = unstructured.NestedSlice(object, envPath...)
 	if _, overridden, _ := unstructured.NestedMap(object, "spec", "overrideConfig"); overridden {
 		return r // the ConfigMap is the configuration
@@ -77,7 +79,7 @@ func (r *rewriting) api(api parse.ProviderAPI) []string {
 			r.variable(ref.Name) == nil {
 			continue
 		}
-		if r.plain(ref.Name) == "" {
+		if r.plain(ref.Name) == "" && !isRequiredSecret(r.variable(ref.Name)) {
 			r.kept = append(r.kept, keptVariable{
 				[]string{ref.Name}, fmt.Sprintf("%s, for provider %s: its value is not in the spec, so whether the provider is "+
 					"on is not known", ref.Name, id.ID),
@@ -91,7 +93,7 @@ func (r *rewriting) api(api parse.ProviderAPI) []string {
 			})
 			continue
 		}
-		r.used[ref.Name] = true
+		r.used[ref.Name], r.converted[entry.API+"/"+id.ID] = true, true
 		for _, name := range used {
 			r.used[name] = true
 		}
@@ -136,10 +138,15 @@ func (r *rewriting) provider(
 			if v == nil {
 				continue
 			}
-			if _, whole := document.WholeReference(document.Text(node)); !whole {
+			ref, whole := document.WholeReference(document.Text(node))
+			if !whole {
 				return nil, nil, keptVariable{[]string{variable}, variable + " is a part of the field " + name}
 			}
-			if reason := setField(fields, row, name, v); reason != "" {
+			if ref.HasDefault() && v["value"] == ref.Value {
+				used = append(used, variable)
+				continue // the distribution's own default
+			}
+			if reason := setField(fields, row, name, variable, v); reason != "" {
 				return nil, nil, keptVariable{[]string{variable}, variable + " " + reason}
 			}
 			used = append(used, variable)
@@ -148,13 +155,23 @@ func (r *rewriting) provider(
 	return fields, used, keptVariable{}
 }
 
-// setField sets the field of an entry from a variable, or returns the reason why it cannot.
-func setField(entry map[string]any, row *catalog.Provider, name string, variable map[string]any) (reason string) {
+// isRequiredSecret reports whether a variable has its value from a Secret that must exist.
+func isRequiredSecret(variable map[string]any) bool {
+	secret, _, _ := unstructured.NestedMap(variable, "valueFrom", "secretKeyRef")
+	return secret != nil && secret["optional"] != true
+}
+
+// setField sets the field of an entry from a variable, or returns the reason why it cannot. An address from a Secret
+// becomes a reference to the variable.
+func setField(entry map[string]any, row *catalog.Provider, name, from string, variable map[string]any) (reason string) {
 	secret, _, _ := unstructured.NestedMap(variable, "valueFrom", "secretKeyRef")
 	value, _ := variable["value"].(string)
+	isURL := row.Endpoint != nil && name == row.Endpoint.Field && row.Endpoint.Kind == catalog.EndpointURL
 	switch {
 	case secret != nil && secret["optional"] == true:
 		return "comes from a Secret that may be absent"
+	case secret != nil && isURL:
+		entry["endpoint"] = document.ReferenceTo(from)
 	case secret != nil && name == row.Key:
 		entry["apiKey"] = map[string]any{"name": secret["name"], "key": secret["key"]}
 	case secret != nil:
@@ -170,7 +187,7 @@ func setField(entry map[string]any, row *catalog.Provider, name string, variable
 		return literalSecretFix
 	case strings.Contains(value, "$("):
 		return "refers to another variable"
-	case row.Endpoint != nil && name == row.Endpoint.Field && row.Endpoint.Kind == catalog.EndpointURL:
+	case isURL:
 		entry["endpoint"] = value
 	default:
 		fields, _ := entry["settings"].(map[string]any)
@@ -278,11 +295,21 @@ func (r *rewriting) removeUsed() {
 		case r.isReferenced(name):
 			left = append(left, item)
 			r.kept = append(r.kept, keptVariable{[]string{name}, name + ": another variable refers to it"})
+		case refersTo(r.object["spec"], name):
+			left = append(left, item)
+			r.kept = append(r.kept, keptVariable{[]string{name}, name + ": the spec refers to it"})
+		case r.reader(name) != "":
+			left = append(left, item)
+			r.kept = append(r.kept, keptVariable{[]string{name}, name + ": the distribution's provider " + r.reader(name) + " reads it, too"})
 		}
 	}
-	if len(left) == len(r.env) {
-		return
+	if len(left) < len(r.env) {
+		r.setVariables(left)
 	}
+}
+
+// setVariables sets the variables of the object, without empty parents.
+func (r *rewriting) setVariables(left []any) {
 	if len(left) > 0 {
 		_ = unstructured.SetNestedSlice(r.object, left, envPath...)
 		return
@@ -325,6 +352,8 @@ func (r *rewriting) recordReason(name string) {
 	switch reader := r.reader(name); {
 	case reader != "":
 		why = "the distribution's provider " + reader + " reads it, which stays as it is"
+	case r.base.Backends() != nil && slices.Contains(document.VariablesIn(r.base.Backends()), name):
+		why = "the distribution's storage reads it; in its place, spec.storage takes a connection string from a Secret"
 	case slices.Contains(document.VariablesIn(r.base.Root()), name):
 		why = "the distribution's configuration reads it elsewhere than in providers"
 	case strings.HasSuffix(name, inferenceModel):
@@ -336,7 +365,8 @@ func (r *rewriting) recordReason(name string) {
 	r.kept = append(r.kept, keptVariable{[]string{name}, name + ": " + why})
 }
 
-// reader returns the first provider that reads the variable, as API/id; empty if none exists.
+// reader returns the first provider of the distribution that reads the variable and did not become a field, as API/id;
+// empty if none exists.
 func (r *rewriting) reader(variable string) string {
 	for entry := range r.base.Providers() {
 		id := entry.Identity()
@@ -345,7 +375,7 @@ func (r *rewriting) reader(variable string) string {
 		for _, node := range document.Members(entry.Config()) {
 			reads = reads || slices.Contains(document.VariablesIn(node), variable)
 		}
-		if reads {
+		if reads && !r.converted[entry.API+"/"+id.ID] {
 			return entry.API + "/" + id.ID
 		}
 	}

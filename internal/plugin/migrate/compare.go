@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package migrate
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/offline"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/offline/difference"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/offline/redact"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
+)
+
+// fileComparison compares the user's own configuration with the one that is generated from the spec.
+type fileComparison struct {
+	// added are parts that the distribution adds, missing those that it does not have, and different the other changes.
+	added, missing, different []string
+	// state are changes of the place where the server's state is.
+	state    []string
+	restarts bool
+}
+
+// namesOnly are top-level fields that say nothing about what the server does.
+var namesOnly = []string{"version", "image_name", "distro_name", "container_image", "apis"}
+
+// compareFile compares the effective configurations before and after.
+func compareFile(before, after *offline.Resource, line *catalog.Line) (*fileComparison, error) {
+	old, err := effectiveConfig(before)
+	if err != nil {
+		return nil, err
+	}
+	now, err := effectiveConfig(after)
+	if err != nil {
+		return nil, err
+	}
+	c := &fileComparison{}
+	c.providers(old, now, line)
+	c.registered(old, now)
+	for _, name := range namesOnly {
+		delete(old, name)
+		delete(now, name)
+	}
+	delete(old, "providers")
+	delete(now, "providers")
+	delete(old, "registered_resources")
+	delete(now, "registered_resources")
+	c.sections("", old, now)
+	report, err := difference.Between(before.Desired, after.Desired)
+	if err != nil {
+		return nil, err
+	}
+	c.state, c.restarts = report.State, len(report.Restart) > 0
+	c.different = slices.DeleteFunc(c.different, func(line string) bool {
+		at, _, _ := strings.Cut(line, " is ")
+		return slices.ContainsFunc(c.state, func(state string) bool { return strings.HasPrefix(state, at+" ") })
+	})
+	return c, nil
+}
+
+func effectiveConfig(r *offline.Resource) (map[string]any, error) {
+	tree, err := difference.Effective(r.Desired)
+	if err != nil {
+		return nil, err
+	}
+	root, ok := tree.(map[string]any)
+	if !ok {
+		return nil, fmt.Errorf("the configuration is not a map")
+	}
+	return maps.Clone(root), nil
+}
+
+// sections compares maps. A part that one of them lacks is one line.
+func (c *fileComparison) sections(path string, old, now map[string]any) {
+	names := maps.Clone(old)
+	maps.Copy(names, now)
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		before, was := old[name].(map[string]any)
+		after, is := now[name].(map[string]any)
+		changes := difference.CompareTrees(map[string]any{name: old[name]}, map[string]any{name: now[name]})
+		changes = slices.DeleteFunc(changes, func(change difference.Change) bool {
+			return isEmptyList(change) || isNothing(change.Before, change.After)
+		})
+		switch {
+		case len(changes) == 0:
+		case was && is:
+			c.sections(path+name+".", before, after)
+		case old[name] == nil:
+			c.added = append(c.added, path+name)
+		case now[name] == nil:
+			c.missing = append(c.missing, path+name)
+		default:
+			for _, change := range changes {
+				c.differs(path+change.Path, change)
+			}
+		}
+	}
+}
+
+func isNothing(before, after string) bool {
+	nothing := []string{"", "null", "{}", `""`}
+	return slices.Contains(nothing, before) && slices.Contains(nothing, after)
+}
+
+func (c *fileComparison) differs(path string, change difference.Change) {
+	c.different = append(c.different, path+" is "+orAbsent(change.After)+", and was "+orAbsent(change.Before))
+}
+
+// providers compares the providers of all APIs by id.
+func (c *fileComparison) providers(old, now map[string]any, line *catalog.Line) {
+	before, after := providerItems(old), providerItems(now)
+	c.added = append(c.added, byAPI(after, before)...)
+	c.missing = append(c.missing, byAPI(before, after)...)
+	for _, key := range slices.Sorted(maps.Keys(after)) {
+		entry := after[key]
+		was, exists := before[key]
+		if !exists {
+			continue
+		}
+		path := "providers." + key
+		if was["provider_type"] != entry["provider_type"] {
+			c.different = append(c.different, fmt.Sprintf("%s is of type %v, and was of type %v", path, entry["provider_type"],
+				was["provider_type"]))
+		}
+		api, _, _ := strings.Cut(key, "[")
+		row, _ := line.Provider(api, fmt.Sprint(entry["provider_type"]))
+		for _, change := range difference.CompareTrees(was["config"], entry["config"]) {
+			if !isNothing(change.Before, change.After) && !isDefault(row, change) && !isAppended(change) && !isCredential(change) {
+				c.differs(path+".config."+change.Path, change)
+			}
+		}
+	}
+}
+
+// byAPI returns a line for each API with its providers that the others lack.
+func byAPI(items, others map[string]map[string]any) []string {
+	var lines []string
+	last := ""
+	for _, key := range slices.Sorted(maps.Keys(items)) {
+		if _, exists := others[key]; exists {
+			continue
+		}
+		api, id, _ := strings.Cut(strings.TrimSuffix(key, "]"), "[")
+		if api != last {
+			lines, last = append(lines, "providers."+api+": "+id), api
+			continue
+		}
+		lines[len(lines)-1] += ", " + id
+	}
+	return lines
+}
+
+// isDefault reports whether the change is between no value and the server's default.
+func isDefault(row *catalog.Provider, change difference.Change) bool {
+	if row == nil || row.Fields[change.Path].Default == nil || change.Before != "" && change.After != "" {
+		return false
+	}
+	return fmt.Sprint(row.Fields[change.Path].Default) == strings.Trim(change.Before+change.After, `"`)
+}
+
+// isCredential reports whether a credential has a Secret in place of a value.
+func isCredential(change difference.Change) bool {
+	return change.Before == redact.Hidden && change.After == redact.Hidden
+}
+
+// isAppended reports whether only the API's path was appended to an endpoint.
+func isAppended(change difference.Change) bool {
+	rest, longer := strings.CutPrefix(change.After, strings.TrimSuffix(change.Before, "/"))
+	return change.Before != "" && longer && strings.HasPrefix(rest, "/")
+}
+
+func providerItems(tree map[string]any) map[string]map[string]any {
+	items := map[string]map[string]any{}
+	providers, _ := tree["providers"].(map[string]any)
+	for api, list := range providers {
+		entries, _ := list.([]any)
+		for _, each := range entries {
+			entry, _ := each.(map[string]any)
+			items[fmt.Sprintf("%s[%v]", api, entry["provider_id"])] = entry
+		}
+	}
+	return items
+}
+
+// registered compares the registered resources by list and item.
+func (c *fileComparison) registered(old, now map[string]any) {
+	before, _ := old["registered_resources"].(map[string]any)
+	after, _ := now["registered_resources"].(map[string]any)
+	for _, change := range difference.CompareTrees(before, after) {
+		item, field, _ := strings.Cut(change.Path, "].")
+		switch {
+		case isEmptyList(change) || isNothing(change.Before, change.After):
+		case change.Before == "" && field == "provider_id":
+			c.added = append(c.added, "registered_resources."+item+"]")
+		case change.After == "" && field == "provider_id":
+			c.missing = append(c.missing, "registered_resources."+item+"]")
+		case change.Before == "" || change.After == "":
+		default:
+			c.differs("registered_resources."+change.Path, change)
+		}
+	}
+}

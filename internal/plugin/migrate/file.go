@@ -1,0 +1,447 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package migrate
+
+import (
+	"context"
+	"fmt"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/offline"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/offline/difference"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/offline/manifest"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/document"
+)
+
+// fileMigration moves the parts of a user's own configuration into the spec of a v1alpha2 object.
+type fileMigration struct {
+	*rewriting
+	file   *document.Document
+	pieces []*piece
+	// directory is that of the SQLite files if a variable keeps it; otherwise empty.
+	directory string
+	// dropped are the parts of the file that are left out, with the way to keep them.
+	dropped []string
+	// secrets are manifests for credentials that the file has in plain text.
+	secrets []any
+}
+
+// piece is a part of the file as a value of a field in the spec.
+type piece struct {
+	// source is the part of the file: "providers.inference[vllm]".
+	source string
+	// field is the field of the spec. A field with list true takes the values of all its pieces as a list.
+	field []string
+	list  bool
+	value any
+	// candidates are config fields that become settings if the generated configuration does not have them.
+	candidates map[string]any
+	// id names a provider.
+	api, id string
+}
+
+// maxRounds bounds the builds of one migration: each one but the last removes at least one piece or setting.
+const maxRounds = 200
+
+// migrateFile replaces spec.overrideConfig by fields of the spec that say the same.
+func migrateFile(ctx context.Context, cluster *offline.Cluster, d *manifest.Document, object map[string]any,
+	line *catalog.Line, content []byte) (*fileMigration, *offline.Resource, error) {
+	base, err := document.ParseBase("", content)
+	if err != nil {
+		return nil, nil, fmt.Errorf("the configuration in spec.overrideConfig: %w", err)
+	}
+	m := &fileMigration{
+		rewriting: &rewriting{object: object, line: line, used: map[string]bool{}}, file: base.Edit(),
+	}
+	m.env, _, _ = unstructured.NestedSlice(object, envPath...)
+	m.readProviders()
+	m.readResources()
+	m.readStorage()
+	m.readServer()
+	build := func() (map[string]any, *offline.Resource) {
+		made := m.compose()
+		return made, cluster.DryRun(ctx, &manifest.Document{File: d.File, Line: d.Line, Object: made})
+	}
+	// The settings are what the generated configuration lacks without them.
+	_, bare := build()
+	m.disableAPIs(bare)
+	m.addSettings(bare)
+	m.keepDirectory(bare)
+	for range maxRounds {
+		made, after := build()
+		if !after.Failed() {
+			m.object = made
+			return m, after, nil
+		}
+		if !m.dropFaults(after.Problems.Errors()) {
+			return m, after, nil
+		}
+	}
+	return nil, nil, fmt.Errorf("more than %d parts of the file are errors in the spec", maxRounds)
+}
+
+// compose returns the object with the pieces instead of spec.overrideConfig.
+func (m *fileMigration) compose() map[string]any {
+	object := runtime.DeepCopyJSON(m.object)
+	unstructured.RemoveNestedField(object, "spec", "overrideConfig")
+	lists := map[string][]any{}
+	var order [][]string
+	for _, p := range m.pieces {
+		if !p.list {
+			_ = unstructured.SetNestedField(object, runtime.DeepCopyJSONValue(p.value), p.field...)
+			continue
+		}
+		key := strings.Join(p.field, ".")
+		if lists[key] == nil {
+			order = append(order, p.field)
+		}
+		lists[key] = append(lists[key], runtime.DeepCopyJSONValue(p.value))
+	}
+	for _, field := range order {
+		list := lists[strings.Join(field, ".")]
+		if field[1] == "providers" && len(list) == 1 {
+			_ = unstructured.SetNestedField(object, list[0], field...)
+			continue
+		}
+		_ = unstructured.SetNestedSlice(object, list, field...)
+	}
+	m.replaceCommand(object)
+	m.removeVariables(object)
+	return object
+}
+
+// removeVariables removes the variables that became values, unless something else refers to them.
+func (m *fileMigration) removeVariables(object map[string]any) {
+	spec, _, _ := unstructured.NestedMap(object, "spec")
+	var left []any
+	for _, item := range m.env {
+		variable, _ := item.(map[string]any)
+		name, _ := variable["name"].(string)
+		if !m.used[name] || m.isReferenced(name) || refersTo(spec, name) {
+			left = append(left, item)
+		}
+	}
+	if len(left) < len(m.env) || m.directory != "" {
+		(&rewriting{object: object}).setVariables(left)
+	}
+}
+
+// refersTo reports whether a value has a reference of the server to the variable.
+func refersTo(value any, name string) bool {
+	switch v := value.(type) {
+	case map[string]any:
+		for _, each := range v {
+			if refersTo(each, name) {
+				return true
+			}
+		}
+	case []any:
+		return slices.ContainsFunc(v, func(each any) bool { return refersTo(each, name) })
+	case string:
+		return strings.Contains(v, "${env."+name+"}") || strings.Contains(v, "${env."+name+":")
+	}
+	return false
+}
+
+// replaceCommand removes a command that only starts the server with the file, which the image does by itself.
+func (m *fileMigration) replaceCommand(object map[string]any) {
+	overrides, _, _ := unstructured.NestedMap(object, "spec", "workload", "overrides")
+	command, _, _ := unstructured.NestedStringSlice(overrides, "command")
+	args, _, _ := unstructured.NestedStringSlice(overrides, "args")
+	text := strings.Join(append(command, args...), " ")
+	if !startsServer(text) {
+		return
+	}
+	for _, field := range []string{"command", "args"} {
+		unstructured.RemoveNestedField(object, "spec", "workload", "overrides", field)
+	}
+}
+
+// startsServer reports whether a command does nothing but start the server with a configuration file.
+func startsServer(command string) bool {
+	for _, shell := range []string{"/bin/sh -c ", "/bin/bash -c ", "sh -c ", "bash -c "} {
+		command = strings.TrimPrefix(command, shell)
+	}
+	command = strings.TrimPrefix(command, "exec ")
+	if strings.ContainsAny(command, ";&|\n`") {
+		return false
+	}
+	for _, start := range []string{"llama stack run ", "llama-stack run ", "ogx run ", "ogx stack run "} {
+		if strings.HasPrefix(command, start) {
+			return true
+		}
+	}
+	return false
+}
+
+func (m *fileMigration) add(p *piece) { m.pieces = append(m.pieces, p) }
+
+// drop records a part of the file that the spec cannot say.
+func (m *fileMigration) drop(source, why string) {
+	m.dropped = append(m.dropped, source+": "+why)
+}
+
+// addSettings adds the candidates of each provider that the generated configuration lacks or has with another value.
+func (m *fileMigration) addSettings(bare *offline.Resource) {
+	generated, backends := providerConfigs(bare), generatedBackends(bare)
+	for _, p := range m.pieces {
+		if len(p.candidates) == 0 {
+			continue
+		}
+		entry := p.value.(map[string]any)
+		config, known := generated[p.api+"/"+p.id]
+		row, _ := m.line.Provider(p.api, m.line.FullType(p.api, fmt.Sprint(entry["provider"])))
+		settings := map[string]any{}
+		for name, value := range p.candidates {
+			existing, exists := config[name]
+			if row != nil && row.Fields[name].Store != "" && backends[backendOf(value)] == nil {
+				continue // the generated configuration has other backends
+			}
+			switch {
+			case m.isUnset(value):
+				settings[name] = value
+			case known && exists && sameValue(existing, m.resolved(value)):
+			case known && !exists && (value == nil || row != nil && sameValue(row.Fields[name].Default, m.resolved(value))):
+			case value == nil && (!known || !exists):
+			default:
+				settings[name] = value
+			}
+		}
+		if len(settings) > 0 {
+			entry["settings"] = settings
+		}
+	}
+}
+
+// isUnset reports whether a value refers to a variable without a default that the object does not set.
+func (m *fileMigration) isUnset(value any) bool {
+	text, _ := value.(string)
+	return slices.ContainsFunc(document.References(text), func(ref document.Reference) bool {
+		return ref.Operator == "" && m.variable(ref.Name) == nil
+	})
+}
+
+// backendOf returns the storage backend in a reference.
+func backendOf(reference any) string {
+	fields, _ := reference.(map[string]any)
+	backend, _ := fields["backend"].(string)
+	return backend
+}
+
+// generatedBackends returns the storage backends of the generated configuration by name.
+func generatedBackends(r *offline.Resource) map[string]any {
+	if r.Desired == nil {
+		return nil
+	}
+	tree, err := effectiveConfig(r)
+	if err != nil {
+		return nil
+	}
+	backends, _, _ := unstructured.NestedMap(tree, "storage", "backends")
+	return backends
+}
+
+// sqliteVariable is the variable of the directory of SQLite files in the distributions.
+const sqliteVariable = "SQLITE_STORE_DIR"
+
+// keepDirectory keeps SQLite files where they are, if only their directory differs from that of the distribution.
+func (m *fileMigration) keepDirectory(bare *offline.Resource) {
+	generated := generatedBackends(bare)
+	directory := ""
+	for name, backend := range document.Members(m.file.Backends()) {
+		now, _ := generated[name].(map[string]any)
+		was, _ := m.resolved(document.Plain(backend)).(map[string]any)
+		before, _ := was["db_path"].(string)
+		after, _ := now["db_path"].(string)
+		if before == "" || after == "" || path.Base(before) != path.Base(after) ||
+			directory != "" && directory != path.Dir(before) {
+			return
+		}
+		if path.Dir(before) != path.Dir(after) {
+			directory = path.Dir(before)
+		}
+	}
+	if directory != "" && m.variable(sqliteVariable) == nil {
+		m.env = append(m.env, map[string]any{"name": sqliteVariable, "value": directory})
+		m.directory = directory
+	}
+}
+
+// sameValue reports whether two values mean the same for the server.
+func sameValue(a, b any) bool {
+	return len(difference.CompareTrees(map[string]any{"": a}, map[string]any{"": b})) == 0
+}
+
+// resolved returns a value as the server reads it with the variables of the object.
+func (m *fileMigration) resolved(value any) any {
+	env := map[string]string{}
+	for _, item := range m.env {
+		v, _ := item.(map[string]any)
+		name, _ := v["name"].(string)
+		env[name] = m.plain(name)
+	}
+	return difference.Resolve(value, env)
+}
+
+// providerConfigs returns the configs of the generated providers by API and id.
+func providerConfigs(r *offline.Resource) map[string]map[string]any {
+	found := map[string]map[string]any{}
+	if r.Desired == nil {
+		return found
+	}
+	tree, err := difference.Effective(r.Desired)
+	if err != nil {
+		return found
+	}
+	root, _ := tree.(map[string]any)
+	providers, _ := root["providers"].(map[string]any)
+	for api, list := range providers {
+		items, _ := list.([]any)
+		for _, item := range items {
+			entry, _ := item.(map[string]any)
+			config, _ := entry["config"].(map[string]any)
+			if config == nil {
+				config = map[string]any{}
+			}
+			found[api+"/"+fmt.Sprint(entry["provider_id"])] = config
+		}
+	}
+	return found
+}
+
+// disableAPIs disables the APIs that the distribution serves and the file does not.
+func (m *fileMigration) disableAPIs(bare *offline.Resource) {
+	listed := m.file.APIs()
+	if listed == nil || bare.Desired == nil || bare.Desired.Config == nil {
+		return
+	}
+	served := map[string]bool{}
+	for _, n := range listed.Content {
+		served[document.Text(n)] = true
+	}
+	tree, err := difference.Effective(bare.Desired)
+	if err != nil {
+		return
+	}
+	root, _ := tree.(map[string]any)
+	apis, _ := root["apis"].([]any)
+	for _, item := range apis {
+		api, _ := item.(string)
+		if _, known := m.line.APIs[api]; known && !served[api] {
+			m.add(&piece{source: "apis, without " + api, field: []string{"spec", "disabled"}, list: true, value: api})
+		}
+	}
+}
+
+// dropFaults removes the pieces and settings that are errors. It returns false if none of them is the cause.
+func (m *fileMigration) dropFaults(faults problem.List) bool {
+	removed := false
+	for i := range faults {
+		removed = m.dropFault(&faults[i]) || removed
+	}
+	return removed
+}
+
+func (m *fileMigration) dropFault(fault *problem.Problem) bool {
+	var gone *piece
+	for _, p := range m.pieces {
+		at := m.pathOf(p)
+		if fault.Path != at && !strings.HasPrefix(fault.Path, at+".") && !strings.HasPrefix(fault.Path, at+"[") {
+			continue
+		}
+		entry, _ := p.value.(map[string]any)
+		settings, _ := entry["settings"].(map[string]any)
+		rest, ofSetting := strings.CutPrefix(fault.Path, at+".settings.")
+		name := rest
+		if cut := strings.IndexAny(rest, ".["); cut >= 0 {
+			name = rest[:cut]
+		}
+		if _, exists := settings[name]; ofSetting && exists {
+			delete(settings, name)
+			if len(settings) == 0 {
+				delete(entry, "settings")
+			}
+			m.drop(p.source+".config."+name, fault.Body())
+			return true
+		}
+		gone = p
+	}
+	if gone == nil {
+		return false
+	}
+	m.pieces = slices.DeleteFunc(m.pieces, func(p *piece) bool { return p == gone })
+	m.drop(gone.source, fault.Body())
+	return true
+}
+
+// pathOf returns the path of a piece in the composed object.
+func (m *fileMigration) pathOf(p *piece) string {
+	path := strings.Join(p.field, ".")
+	if !p.list {
+		return path
+	}
+	index, count := 0, 0
+	for _, other := range m.pieces {
+		if strings.Join(other.field, ".") != path {
+			continue
+		}
+		if other == p {
+			index = count
+		}
+		count++
+	}
+	if p.field[1] == "providers" && count == 1 {
+		return path
+	}
+	return path + "[" + strconv.Itoa(index) + "]"
+}
+
+// value returns a scalar, list or map of the file for the spec: with literal variables and defaults in place of whole
+// references, and with other references as they are.
+func (m *fileMigration) value(n *yaml.Node) any {
+	if n == nil {
+		return nil
+	}
+	return m.literal(document.Plain(n))
+}
+
+func (m *fileMigration) literal(value any) any {
+	switch v := value.(type) {
+	case map[string]any:
+		for key, each := range v {
+			v[key] = m.literal(each)
+		}
+	case []any:
+		for i, each := range v {
+			v[i] = m.literal(each)
+		}
+	case string:
+		ref, whole := document.WholeReference(v)
+		if !whole || ref.Operator == document.IfSet {
+			return v
+		}
+		variable := m.variable(ref.Name)
+		plain, _ := variable["value"].(string)
+		switch {
+		case variable == nil && ref.HasDefault():
+			return typed(ref.Value)
+		case variable == nil && ref.Operator == document.OrElse:
+			return nil
+		case plain != "" && !strings.Contains(plain, "$("):
+			m.used[ref.Name] = true
+			return typed(plain)
+		}
+	case int:
+		return int64(v)
+	}
+	return value
+}

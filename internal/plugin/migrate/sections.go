@@ -1,0 +1,390 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package migrate
+
+import (
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/document"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/parse"
+)
+
+// keepFile is the way to keep a part of the file for which the spec has no field.
+const keepFile = "the spec has no field for it: keep spec.overrideConfig if you need it"
+
+var specAPIs = map[string]parse.ProviderAPI{
+	parse.APIInference.Name: parse.APIInference, parse.APISafety.Name: parse.APISafety,
+	parse.APIVectorIO.Name: parse.APIVectorIO, parse.APIToolRuntime.Name: parse.APIToolRuntime,
+}
+
+// readProviders reads the providers that are enabled.
+func (m *fileMigration) readProviders() {
+	var off []string
+	for entry := range m.file.Providers() {
+		id := entry.Identity()
+		source := "providers." + entry.API + "[" + id.ID + "]"
+		if id.Presence == document.Conditional {
+			ref, _ := document.WholeReference(id.Raw)
+			if set := m.variable(ref.Name) != nil; !set && ref.Operator == document.IfSet {
+				off = append(off, ref.Name)
+				continue
+			}
+		}
+		switch {
+		case id.Presence == document.Disabled:
+		case id.Presence == document.Unknown:
+			m.drop("providers."+entry.API+"["+id.Raw+"]", "its id comes from a variable: write the provider into the spec by hand")
+		case document.Child(entry.Node, "module") != nil:
+			m.drop(source, "is a package: name its image in spec.externalProviders, or keep spec.overrideConfig")
+		case m.isServedBySpec(entry):
+			m.add(m.provider(entry, source))
+		}
+	}
+	if len(off) > 0 {
+		slices.Sort(off)
+		m.drop("providers that are off", "the resource does not set "+strings.Join(slices.Compact(off), ", "))
+	}
+}
+
+// isServedBySpec reports whether spec.providers has the API. Providers of other APIs come from the distribution, and the
+// comparison at the end says in what they differ.
+func (m *fileMigration) isServedBySpec(entry document.Entry) bool {
+	_, known := specAPIs[entry.API]
+	return known
+}
+
+// provider returns the entry of spec.providers for an entry of the file.
+func (m *fileMigration) provider(entry document.Entry, source string) *piece {
+	api, id := specAPIs[entry.API], entry.Identity().ID
+	short := strings.TrimPrefix(strings.TrimPrefix(entry.Type(), "remote::"), "inline::")
+	if m.line.FullType(api.Name, short) != entry.Type() {
+		short = entry.Type()
+	}
+	fields := map[string]any{"id": id, "provider": short}
+	p := &piece{
+		source: source, field: []string{"spec", "providers", api.Field}, list: true, value: fields, api: api.Name, id: id,
+		candidates: map[string]any{},
+	}
+	row, _ := m.line.Provider(entry.API, entry.Type())
+	if row == nil {
+		row = &catalog.Provider{Type: entry.Type(), Key: "api_key"}
+	}
+	for name, node := range document.Members(entry.Config()) {
+		switch {
+		case name == row.Key || row.Fields[name].Secret:
+			m.credential(p, fields, row, name, node)
+		case row.Endpoint != nil && row.Endpoint.Kind == catalog.EndpointURL && name == row.Endpoint.Field:
+			if text, ok := m.value(node).(string); ok && text != "" {
+				fields["endpoint"] = text
+			}
+		default:
+			p.candidates[name] = m.value(node)
+		}
+	}
+	return p
+}
+
+// credential sets the Secret of a credential. One in plain text gets a manifest of a Secret without its value.
+func (m *fileMigration) credential(p *piece, fields map[string]any, row *catalog.Provider, name string, n *yaml.Node) {
+	text := document.Text(n)
+	ref, whole := document.WholeReference(text)
+	variable := map[string]any(nil)
+	if whole {
+		variable = m.variable(ref.Name)
+	}
+	secret, _, _ := unstructured.NestedMap(variable, "valueFrom", "secretKeyRef")
+	plain, _ := variable["value"].(string)
+	switch {
+	case text == "":
+		return
+	case secret != nil && secret["optional"] != true:
+		m.used[ref.Name] = true
+	case whole && variable == nil && ref.Operator == document.OrElse && isPlaceholder(ref.Value), isPlaceholder(plain) && variable["valueFrom"] == nil && variable != nil,
+		isPlaceholder(text):
+		if whole {
+			m.used[ref.Name] = true
+		}
+		return // the server needs no key
+	case document.HasReference(text) && plain == "" && (variable != nil || !ref.HasDefault()):
+		p.candidates[name] = text
+		return
+	default:
+		if whole {
+			m.used[ref.Name] = true
+		}
+		secret = m.secretFor(p.id, name)
+	}
+	reference := map[string]any{"name": secret["name"], "key": secret["key"]}
+	if name == row.Key {
+		fields["apiKey"] = reference
+		return
+	}
+	refs, _ := fields["secretRefs"].(map[string]any)
+	if refs == nil {
+		refs = map[string]any{}
+		fields["secretRefs"] = refs
+	}
+	refs[name] = reference
+}
+
+// isPlaceholder reports whether a key is a word that stands for none.
+func isPlaceholder(key string) bool {
+	return slices.Contains([]string{"", "fake", "none", "null", "empty", "no-key", "not-needed", "dummy", "changeme"}, strings.ToLower(key))
+}
+
+// secretFor adds the manifest of a Secret that the user fills, and returns a reference to its key.
+func (m *fileMigration) secretFor(id, key string) map[string]any {
+	name := fmt.Sprintf("%s-%s", unstructuredName(m.object), strings.ToLower(strings.ReplaceAll(id, "_", "-")))
+	for _, s := range m.secrets {
+		secret := s.(map[string]any)
+		if existing, _, _ := unstructured.NestedString(secret, "metadata", "name"); existing == name {
+			secret["stringData"].(map[string]any)[key] = fillIn
+			return map[string]any{"name": name, "key": key}
+		}
+	}
+	metadata := map[string]any{"name": name}
+	if namespace, _, _ := unstructured.NestedString(m.object, "metadata", "namespace"); namespace != "" {
+		metadata["namespace"] = namespace
+	}
+	m.secrets = append(m.secrets, map[string]any{
+		"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "stringData": map[string]any{key: fillIn},
+	})
+	return map[string]any{"name": name, "key": key}
+}
+
+// fillIn stands for a credential in the manifest of a Secret.
+const fillIn = "<fill in>"
+
+func unstructuredName(object map[string]any) string {
+	name, _, _ := unstructured.NestedString(object, "metadata", "name")
+	return name
+}
+
+// readResources reads models, shields, tool groups and vector stores.
+func (m *fileMigration) readResources() {
+	for _, list := range m.file.ResourceLists() {
+		for i, n := range document.Items(m.file.Registered(list)) {
+			source := fmt.Sprintf("registered_resources.%s[%d]", list, i)
+			field, value := m.resource(list, n)
+			if value == nil {
+				m.drop(source, "the spec has no field for it: register it in the running server, or keep spec.overrideConfig")
+				continue
+			}
+			if id, _ := value["provider"].(string); id == "" && value["provider"] != nil {
+				continue // the server skips it
+			}
+			m.add(&piece{source: source, field: []string{"spec", "resources", field}, list: true, value: value})
+		}
+	}
+}
+
+// resource returns the field below spec.resources and the item for an entry of the file.
+func (m *fileMigration) resource(list string, n *yaml.Node) (field string, item map[string]any) {
+	text := func(key string) any {
+		if v := m.value(document.Child(n, key)); v != nil && v != "" {
+			return fmt.Sprint(v)
+		}
+		return nil
+	}
+	with := func(fields map[string]any) map[string]any {
+		for key, value := range fields {
+			if value == nil {
+				delete(fields, key)
+			}
+		}
+		return fields
+	}
+	provider := text("provider_id")
+	if id := document.IdentityOf(document.Child(n, "provider_id")); id.Presence == document.Conditional {
+		provider = id.ID
+	}
+	switch list {
+	case "models":
+		model := with(map[string]any{
+			"name": text("model_id"), "provider": provider, "modelType": text("model_type"), "providerModelId": text("provider_model_id"),
+		})
+		if model["modelType"] == string(v1alpha2.ModelTypeLLM) {
+			delete(model, "modelType")
+		}
+		if model["providerModelId"] == model["name"] {
+			delete(model, "providerModelId")
+		}
+		if metadata, _ := m.value(document.Child(n, "metadata")).(map[string]any); len(metadata) > 0 {
+			for key, name := range map[string]string{"embedding_dimension": "embeddingDimension", "context_length": "contextLength"} {
+				if number, ok := metadata[key].(int64); ok {
+					model[name] = number
+					delete(metadata, key)
+				}
+			}
+			if len(metadata) > 0 {
+				model["metadata"] = metadata
+			}
+		}
+		return "models", model
+	case "shields":
+		return "shields", with(map[string]any{"id": text("shield_id"), "provider": provider, "model": text("provider_shield_id")})
+	case "tool_groups":
+		return "tools", with(map[string]any{
+			"name": text("toolgroup_id"), "provider": provider,
+			"endpoint": m.value(document.Descend(n, []string{"mcp_endpoint", "uri"})),
+		})
+	case "vector_stores":
+		store := with(map[string]any{
+			"name": text("vector_store_id"), "provider": provider, "embeddingModel": text("embedding_model"),
+			"providerVectorStoreId": text("provider_vector_store_id"),
+		})
+		if dimension, ok := m.value(document.Child(n, "embedding_dimension")).(int64); ok {
+			store["embeddingDimension"] = dimension
+		}
+		return "vectorStores", store
+	}
+	return "", nil
+}
+
+// readStorage reads Redis and PostgreSQL backends. SQLite is the default.
+func (m *fileMigration) readStorage() {
+	if _, exists, _ := unstructured.NestedMap(m.object, "spec", "storage"); exists {
+		return
+	}
+	for name, backend := range document.Members(m.file.Backends()) {
+		kind, system, _ := strings.Cut(document.Text(document.Child(backend, "type")), "_")
+		source, field := "storage.backends."+name, []string{"spec", "storage", kind}
+		if kind != string(catalog.KV) && kind != string(catalog.SQL) {
+			continue
+		}
+		if slices.ContainsFunc(m.pieces, func(p *piece) bool { return slices.Equal(p.field, field) }) {
+			m.drop(source, "the spec has one backend of each kind: keep spec.overrideConfig if you need several")
+			continue
+		}
+		switch system {
+		case "postgres":
+			ref := m.secretFor("postgres", "connectionString")
+			m.describeDatabase(ref, backend)
+			m.add(&piece{source: source, field: field, value: map[string]any{"type": "postgres", "connectionString": ref}})
+		case "redis":
+			endpoint := fmt.Sprint(m.value(document.Child(backend, "host")))
+			if port := m.value(document.Child(backend, "port")); port != nil {
+				endpoint += ":" + fmt.Sprint(port)
+			}
+			if text, ok := m.value(document.Child(backend, "url")).(string); ok {
+				endpoint = text
+			}
+			redis := map[string]any{"type": "redis", "endpoint": endpoint}
+			if n := document.Child(backend, "password"); document.Text(n) != "" {
+				holder := map[string]any{}
+				m.credential(&piece{id: "redis", candidates: map[string]any{}}, holder, &catalog.Provider{Key: "password"}, "password", n)
+				if holder["apiKey"] != nil {
+					redis["password"] = holder["apiKey"]
+				}
+			}
+			m.add(&piece{source: source, field: field, value: redis})
+		case "sqlite":
+		default:
+			m.drop(source, keepFile)
+		}
+	}
+}
+
+// describeDatabase writes what the file says of a database into the Secret for its connection string.
+func (m *fileMigration) describeDatabase(ref map[string]any, backend *yaml.Node) {
+	part := func(key, absent string) string {
+		if v := m.value(document.Child(backend, key)); v != nil && fmt.Sprint(v) != "" && !document.HasReference(fmt.Sprint(v)) {
+			return url.PathEscape(fmt.Sprint(v))
+		}
+		return absent
+	}
+	for _, s := range m.secrets {
+		secret := s.(map[string]any)
+		if name, _, _ := unstructured.NestedString(secret, "metadata", "name"); name == ref["name"] {
+			secret["stringData"].(map[string]any)["connectionString"] = fmt.Sprintf("postgresql://%s:<password>@%s:%s/%s",
+				part("user", "<user>"), part("host", "<host>"), part("port", "5432"), part("db", "<database>"))
+		}
+	}
+}
+
+// readServer reads the section server.
+func (m *fileMigration) readServer() {
+	section := m.file.Section("server")
+	for name, n := range document.Members(section) {
+		source, value := "server."+name, m.value(n)
+		switch name {
+		case "port":
+			if port, ok := value.(int64); ok && port != int64(v1alpha2.DefaultPort) {
+				m.addUnlessSet(&piece{source: source, field: []string{"spec", "networking", "port"}, value: port})
+			}
+		case "workers":
+			if workers, ok := value.(int64); ok && workers > 1 {
+				m.addUnlessSet(&piece{source: source, field: []string{"spec", "workload", "workers"}, value: workers})
+			}
+		case "auth":
+			m.readAuth(n)
+		case "tls_certfile", "tls_keyfile", "tls_cafile":
+			if value != nil && value != "" {
+				m.drop(source, "name a Secret with the certificate in spec.networking.tls")
+			}
+		case "insecure", "host":
+		default:
+			m.drop(source, keepFile)
+		}
+	}
+}
+
+func (m *fileMigration) addUnlessSet(p *piece) {
+	if _, exists, _ := unstructured.NestedFieldNoCopy(m.object, p.field...); !exists {
+		m.add(p)
+	}
+}
+
+// readAuth reads authentication and access rules.
+func (m *fileMigration) readAuth(section *yaml.Node) {
+	config := document.Child(section, "provider_config")
+	kind := document.Text(document.Child(config, "type"))
+	row, known := m.line.AuthType(kind)
+	auth := map[string]any{}
+	if kind != "" {
+		auth["provider"] = kind
+	}
+	p := &piece{source: "server.auth", field: []string{"spec", "auth"}, value: auth, id: "auth", candidates: map[string]any{}}
+	var secrets []string
+	if known {
+		secrets = row.Secrets
+	}
+	for _, path := range secrets {
+		if n := document.Descend(config, strings.Split(path, ".")); n != nil {
+			m.credential(p, auth, &catalog.Provider{}, path, n)
+		}
+	}
+	settings, _ := m.value(config).(map[string]any)
+	delete(settings, "type")
+	for name, value := range settings {
+		if value == nil || slices.Contains(secrets, name) {
+			delete(settings, name)
+		}
+	}
+	for _, path := range secrets {
+		if parent, key, nested := strings.Cut(path, "."); nested {
+			if inner, ok := settings[parent].(map[string]any); ok {
+				delete(inner, key)
+			}
+		}
+	}
+	if len(settings) > 0 {
+		auth["settings"] = settings
+	}
+	for key, field := range map[string]string{"access_policy": "accessPolicy", "route_policy": "routePolicy"} {
+		if rules, ok := m.value(document.Child(section, key)).([]any); ok && len(rules) > 0 {
+			auth[field] = rules
+		}
+	}
+	if len(auth) > 0 {
+		m.addUnlessSet(p)
+	}
+}
