@@ -3,9 +3,13 @@
 package serverconfig
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
+	"go.yaml.in/yaml/v3"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/document"
 )
 
@@ -31,4 +35,57 @@ func localState(doc *document.Document, given document.Variables) []string {
 	}
 	slices.Sort(names)
 	return names
+}
+
+// StateFile is a file or directory to which a configuration says that the server writes state.
+type StateFile struct {
+	// Path is the field of the configuration, and Name the file as written there, with its environment references.
+	Path, Name string
+}
+
+// stateFields are fields that hold a file or directory of state, in providers of any type and in all sections.
+var stateFields = []string{"db_path", "storage_dir"}
+
+// StateFiles returns the files and directories of state in a configuration, in its order. It skips disabled providers.
+// given are the variables known to be set; line may be nil.
+func StateFiles(data []byte, line *catalog.Line, given document.Variables) ([]StateFile, error) {
+	base, err := document.ParseBase("", data)
+	if err != nil {
+		return nil, err
+	}
+	doc := base.Edit()
+	enabled := doc.EnabledProviders(given)
+	var files []StateFile
+	index := map[string]int{}
+	for entry := range doc.Providers() {
+		at := fmt.Sprintf("providers.%s[%d].config", entry.API, index[entry.API])
+		index[entry.API]++
+		if !slices.Contains(enabled, document.ProviderName{API: entry.API, ID: entry.Identity().ID}) {
+			continue
+		}
+		fields := stateFields
+		if line != nil {
+			if row, ok := line.Provider(entry.API, entry.Type()); ok && row.DataPath != "" {
+				fields = append(slices.Clone(stateFields), row.DataPath)
+			}
+		}
+		files = appendStateFiles(files, at, fields, entry.Config())
+	}
+	for name, section := range document.Members(doc.Root()) {
+		if name != "providers" {
+			files = appendStateFiles(files, name, stateFields, section)
+		}
+	}
+	return files, nil
+}
+
+func appendStateFiles(files []StateFile, path string, fields []string, n *yaml.Node) []StateFile {
+	for name, value := range document.Members(n) {
+		at := path + "." + name
+		if text := document.Text(value); text != "" && slices.Contains(fields, name) {
+			files = append(files, StateFile{at, text})
+		}
+		files = appendStateFiles(files, at, fields, value)
+	}
+	return files
 }

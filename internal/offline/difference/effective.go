@@ -4,7 +4,6 @@ package difference
 
 import (
 	"maps"
-	"regexp"
 	"slices"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -48,8 +47,6 @@ func valueOf(v corev1.EnvVar) string {
 	return "from elsewhere: " + v.Name
 }
 
-var references = regexp.MustCompile(`\$\{env\.[A-Z0-9_]+(?::[=+][^}]*)?\}`)
-
 // Resolve returns JSON data with references to environment variables replaced by their values or defaults, and without
 // disabled entries of lists.
 func Resolve(value any, env map[string]string) any {
@@ -69,8 +66,7 @@ func Resolve(value any, env map[string]string) any {
 		}
 		return resolved
 	case string:
-		return references.ReplaceAllStringFunc(v, func(text string) string {
-			ref, _ := document.WholeReference(text)
+		return document.ReplaceReferences(v, func(ref document.Reference) string {
 			switch set := env[ref.Name]; {
 			case ref.Operator == document.IfSet && set != "":
 				return ref.Value

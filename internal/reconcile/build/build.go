@@ -75,6 +75,7 @@ func Build(ctx context.Context, in *Inputs) (*Desired, problem.List) {
 		return d, d.problems.List()
 	}
 	d.Objects = list
+	d.warnUnmountedState(list)
 	d.hold(in, params)
 	return d, d.problems.List()
 }

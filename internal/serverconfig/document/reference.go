@@ -73,6 +73,14 @@ func References(s string) []Reference {
 	return found
 }
 
+// ReplaceReferences replaces each environment reference in a text by its value.
+func ReplaceReferences(s string, value func(Reference) string) string {
+	if !strings.Contains(s, "${env.") {
+		return s
+	}
+	return envPattern.ReplaceAllStringFunc(s, func(match string) string { return value(References(match)[0]) })
+}
+
 // WithoutReferences removes the environment references from a text.
 func WithoutReferences(s string) string { return envPattern.ReplaceAllString(s, "") }
 
