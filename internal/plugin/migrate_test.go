@@ -34,8 +34,7 @@ func TestMigrate(t *testing.T) {
 			"{name: VLLM_URL, value: 'http://vllm:8000/v1'}", "{name: OLLAMA_URL, value: 'http://ollama:11434/v1'}", "{name: INFERENCE_MODEL, value: x}",
 			"{name: OLLAMA_INFERENCE_MODEL, value: 'llama3.2:1b'}",
 		),
-		// If a field contains only a part of a variable, the provider and all of its variables stay.
-		"part-of-a-field": withVariables(
+		"inner-field": withVariables(
 			"{name: VLLM_URL, value: 'http://vllm:8000/v1'}", "{name: VLLM_TLS_VERIFY, value: 'false'}", "{name: VLLM_MAX_TOKENS, value: '8192'}",
 			"{name: VLLM_API_TOKEN, valueFrom: {secretKeyRef: {name: creds, key: token}}}", "{name: INFERENCE_MODEL, value: m}",
 		),
@@ -47,7 +46,22 @@ func TestMigrate(t *testing.T) {
 			"{name: VLLM_URL, value: 'http://first:8000/v1'}", "{name: INFERENCE_MODEL, value: m1}",
 			"{name: VLLM_URL, value: 'http://last:8000/v1'}", "{name: INFERENCE_MODEL, value: m2}",
 		),
-		"referred-to": withVariables("{name: OLLAMA_URL, value: 'http://ollama:11434/v1'}", "{name: MINE, value: '$(OLLAMA_URL)/x'}"),
+		"url-from-a-secret": withVariables(
+			"{name: VLLM_URL, valueFrom: {secretKeyRef: {name: creds, key: url}}}", "{name: VLLM_API_TOKEN, valueFrom: {secretKeyRef: {name: creds, key: token}}}",
+			"{name: OLLAMA_URL, valueFrom: {secretKeyRef: {name: creds, key: url, optional: true}}}",
+		),
+		// The distribution has the same default.
+		"token-that-is-none": withVariables("{name: VLLM_URL, value: 'http://vllm:8000/v1'}", "{name: VLLM_API_TOKEN, value: fake}"),
+		"network-policy":     withVariables("{name: VLLM_URL, value: 'http://vllm:8000/v1'}") + "  network: {allowedFrom: {namespaces: [apps]}}\n",
+		"database": strings.Replace(withVariables(
+			"{name: VLLM_URL, value: 'http://vllm:8000/v1'}", "{name: POSTGRES_HOST, value: pg}", "{name: POSTGRES_PASSWORD, valueFrom: {secretKeyRef: {name: pg, key: password}}}",
+		), "name: starter", "name: postgres-demo", 1),
+		"unknown-distribution": strings.Replace(withVariables(
+			"{name: VLLM_URL, value: 'https://vllm:8443/v1'}", "{name: VLLM_TLS_VERIFY, value: 'false'}", "{name: INFERENCE_MODEL, value: m}", "{name: FMS_ORCHESTRATOR_URL, value: 'http://x'}",
+		), "name: starter", "name: rh-dev", 1),
+		"unconditional": strings.Replace(withVariables("{name: VLLM_URL, value: 'http://vllm:8000/v1'}"), "name: starter", "name: remote-vllm", 1),
+		"image":         strings.Replace(withVariables("{name: VLLM_URL, value: 'http://vllm:8000/v1'}"), "name: starter", "image: 'quay.io/example/server:0.6.1'", 1),
+		"referred-to":   withVariables("{name: OLLAMA_URL, value: 'http://ollama:11434/v1'}", "{name: MINE, value: '$(OLLAMA_URL)/x'}"),
 	}
 	for _, example := range []string{"ollama", "vllm-with-api-key", "override-config", "network-policy-and-tls", "full-featured"} {
 		cases["guide-"+example] = read(t, "../../api/v1alpha1/testdata/conversion/"+example+"/before.yaml")
