@@ -38,7 +38,9 @@ func compareFile(before, after *offline.Resource, line *catalog.Line) (*fileComp
 	}
 	c := &fileComparison{}
 	c.providers(old, now, line)
-	c.registered(old, now)
+	dropStoreDefaults(old, line)
+	dropStoreDefaults(now, line)
+	c.sections("registered_resources.", registered(old, line), registered(now, line))
 	for _, name := range namesOnly {
 		delete(old, name)
 		delete(now, name)
@@ -74,9 +76,9 @@ func effectiveConfig(r *offline.Resource) (map[string]any, error) {
 
 // sections compares maps. A part that one of them lacks is one line.
 func (c *fileComparison) sections(path string, old, now map[string]any) {
-	names := maps.Clone(old)
-	maps.Copy(names, now)
-	for _, name := range slices.Sorted(maps.Keys(names)) {
+	names := slices.AppendSeq(slices.Collect(maps.Keys(old)), maps.Keys(now))
+	slices.Sort(names)
+	for _, name := range slices.Compact(names) {
 		before, was := old[name].(map[string]any)
 		after, is := now[name].(map[string]any)
 		changes := difference.CompareTrees(map[string]any{name: old[name]}, map[string]any{name: now[name]})
@@ -124,14 +126,19 @@ func (c *fileComparison) providers(old, now map[string]any, line *catalog.Line) 
 			c.different = append(c.different, fmt.Sprintf("%s is of type %v, and was of type %v", path, entry["provider_type"],
 				was["provider_type"]))
 		}
-		api, _, _ := strings.Cut(key, "[")
-		row, _ := line.Provider(api, fmt.Sprint(entry["provider_type"]))
-		for _, change := range difference.CompareTrees(was["config"], entry["config"]) {
-			if !isNothing(change.Before, change.After) && !isDefault(row, change) && !isAppended(change) && !isCredential(change) {
-				c.differs(path+".config."+change.Path, change)
-			}
+		for _, change := range configChanges(key, was, entry, line) {
+			c.differs(path+".config."+change.Path, change)
 		}
 	}
+}
+
+// configChanges returns how the config of a provider, as API[id], changes. It skips defaults of the server and credentials.
+func configChanges(key string, was, entry map[string]any, line *catalog.Line) []difference.Change {
+	api, _, _ := strings.Cut(key, "[")
+	row, _ := line.Provider(api, fmt.Sprint(entry["provider_type"]))
+	return slices.DeleteFunc(difference.CompareTrees(was["config"], entry["config"]), func(change difference.Change) bool {
+		return isNothing(change.Before, change.After) || isDefault(row, change) || isAppended(change) || isCredential(change)
+	})
 }
 
 // byAPI returns a line for each API with its providers that the others lack.
@@ -160,6 +167,32 @@ func isDefault(row *catalog.Provider, change difference.Change) bool {
 	return fmt.Sprint(row.Fields[change.Path].Default) == strings.Trim(change.Before+change.After, `"`)
 }
 
+// dropStoreDefaults removes the server's defaults from the stores of a configuration.
+func dropStoreDefaults(tree map[string]any, line *catalog.Line) {
+	storage := maps.Clone(section(tree, "storage"))
+	stores := maps.Clone(section(storage, "stores"))
+	for name := range stores {
+		store := maps.Clone(section(stores, name))
+		for field, value := range store {
+			fallback := line.Objects[line.Stores[name].Object][field].Default
+			if fallback != nil && fmt.Sprint(fallback) == fmt.Sprint(value) {
+				delete(store, field)
+			}
+		}
+		stores[name] = store
+	}
+	if len(stores) > 0 {
+		storage["stores"] = stores
+		tree["storage"] = storage
+	}
+}
+
+// section returns a map below a map; nil if it is absent.
+func section(tree map[string]any, name string) map[string]any {
+	found, _ := tree[name].(map[string]any)
+	return found
+}
+
 // isCredential reports whether a credential has a Secret in place of a value.
 func isCredential(change difference.Change) bool {
 	return change.Before == redact.Hidden && change.After == redact.Hidden
@@ -173,7 +206,7 @@ func isAppended(change difference.Change) bool {
 
 func providerItems(tree map[string]any) map[string]map[string]any {
 	items := map[string]map[string]any{}
-	providers, _ := tree["providers"].(map[string]any)
+	providers := section(tree, "providers")
 	for api, list := range providers {
 		entries, _ := list.([]any)
 		for _, each := range entries {
@@ -184,21 +217,39 @@ func providerItems(tree map[string]any) map[string]map[string]any {
 	return items
 }
 
-// registered compares the registered resources by list and item.
-func (c *fileComparison) registered(old, now map[string]any) {
-	before, _ := old["registered_resources"].(map[string]any)
-	after, _ := now["registered_resources"].(map[string]any)
-	for _, change := range difference.CompareTrees(before, after) {
-		item, field, _ := strings.Cut(change.Path, "].")
-		switch {
-		case isEmptyList(change) || isNothing(change.Before, change.After):
-		case change.Before == "" && field == "provider_id":
-			c.added = append(c.added, "registered_resources."+item+"]")
-		case change.After == "" && field == "provider_id":
-			c.missing = append(c.missing, "registered_resources."+item+"]")
-		case change.Before == "" || change.After == "":
-		default:
-			c.differs("registered_resources."+change.Path, change)
+// idFields are the fields with the id of a registered resource.
+var idFields = []string{"model_id", "shield_id", "toolgroup_id", "vector_store_id", "dataset_id", "benchmark_id", "scoring_fn_id"}
+
+// registered returns the registered resources by list and id. Fields with the server's default are left out.
+func registered(tree map[string]any, line *catalog.Line) map[string]any {
+	lists := section(tree, "registered_resources")
+	byID := map[string]any{}
+	for name, list := range lists {
+		items, _ := list.([]any)
+		fields, _ := line.ResourceFields(name)
+		found := map[string]any{}
+		for i, each := range items {
+			item, _ := each.(map[string]any)
+			item = maps.Clone(item)
+			key := fmt.Sprint(i)
+			for _, field := range idFields {
+				if id, ok := item[field].(string); ok {
+					key = id
+				}
+			}
+			for field, value := range item {
+				if fallback := fields[field].Default; fallback != nil && fmt.Sprint(fallback) == fmt.Sprint(value) {
+					delete(item, field)
+				}
+			}
+			if _, twice := found[key]; twice {
+				key = fmt.Sprintf("%s (%v)", key, item["provider_id"])
+			}
+			found[key] = item
+		}
+		if len(found) > 0 {
+			byID[name] = found
 		}
 	}
+	return byID
 }

@@ -4,6 +4,7 @@ package migrate
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path"
 	"slices"
@@ -29,6 +30,8 @@ type fileMigration struct {
 	pieces []*piece
 	// directory is that of the SQLite files if a variable keeps it; otherwise empty.
 	directory string
+	// defaults are the parts that the distribution has as the file has them.
+	defaults []string
 	// dropped are the parts of the file that are left out, with the way to keep them.
 	dropped []string
 	// secrets are manifests for credentials that the file has in plain text.
@@ -54,23 +57,27 @@ const maxRounds = 200
 
 // migrateFile replaces spec.overrideConfig by fields of the spec that say the same.
 func migrateFile(ctx context.Context, cluster *offline.Cluster, d *manifest.Document, object map[string]any,
-	line *catalog.Line, content []byte) (*fileMigration, *offline.Resource, error) {
-	base, err := document.ParseBase("", content)
-	if err != nil {
-		return nil, nil, fmt.Errorf("the configuration in spec.overrideConfig: %w", err)
+	line *catalog.Line, before *offline.Resource) (*fileMigration, *offline.Resource, error) {
+	base, err := document.ParseBase("", ownFile(before))
+	if wrong, ok := errors.AsType[*document.BaseError](err); ok {
+		return nil, nil, fmt.Errorf("the configuration in spec.overrideConfig: %s: %s", wrong.Reason, document.BaseFix)
+	} else if err != nil {
+		return nil, nil, err
 	}
 	m := &fileMigration{
 		rewriting: &rewriting{object: object, line: line, used: map[string]bool{}}, file: base.Edit(),
 	}
 	m.env, _, _ = unstructured.NestedSlice(object, envPath...)
-	m.readProviders()
-	m.readResources()
-	m.readStorage()
-	m.readServer()
 	build := func() (map[string]any, *offline.Resource) {
 		made := m.compose()
 		return made, cluster.DryRun(ctx, &manifest.Document{File: d.File, Line: d.Line, Object: made})
 	}
+	_, plain := build()
+	m.readProviders()
+	m.readResources()
+	m.readStorage()
+	m.readServer()
+	m.removeDefaults(before, plain)
 	// The settings are what the generated configuration lacks without them.
 	_, bare := build()
 	m.disableAPIs(bare)
@@ -246,8 +253,7 @@ func generatedBackends(r *offline.Resource) map[string]any {
 	if err != nil {
 		return nil
 	}
-	backends, _, _ := unstructured.NestedMap(tree, "storage", "backends")
-	return backends
+	return section(section(tree, "storage"), "backends")
 }
 
 // sqliteVariable is the variable of the directory of SQLite files in the distributions.
@@ -303,8 +309,7 @@ func providerConfigs(r *offline.Resource) map[string]map[string]any {
 		return found
 	}
 	root, _ := tree.(map[string]any)
-	providers, _ := root["providers"].(map[string]any)
-	for api, list := range providers {
+	for api, list := range section(root, "providers") {
 		items, _ := list.([]any)
 		for _, item := range items {
 			entry, _ := item.(map[string]any)
@@ -316,6 +321,33 @@ func providerConfigs(r *offline.Resource) map[string]map[string]any {
 		}
 	}
 	return found
+}
+
+// removeDefaults removes the providers that the distribution has with the same config.
+func (m *fileMigration) removeDefaults(before, plain *offline.Resource) {
+	if plain.Desired == nil {
+		return
+	}
+	file, err := effectiveConfig(before)
+	if err != nil {
+		return
+	}
+	distribution, err := effectiveConfig(plain)
+	if err != nil {
+		return
+	}
+	wanted, has := providerItems(file), providerItems(distribution)
+	m.pieces = slices.DeleteFunc(m.pieces, func(p *piece) bool {
+		key := p.api + "[" + p.id + "]"
+		was, entry := wanted[key], has[key]
+		entryOfSpec, _ := p.value.(map[string]any)
+		same := entry != nil && was["provider_type"] == entry["provider_type"] && entryOfSpec["apiKey"] == nil &&
+			entryOfSpec["secretRefs"] == nil && len(configChanges(key, was, entry, m.line)) == 0
+		if same {
+			m.defaults = append(m.defaults, p.source)
+		}
+		return same
+	})
 }
 
 // disableAPIs disables the APIs that the distribution serves and the file does not.
@@ -376,11 +408,24 @@ func (m *fileMigration) dropFault(fault *problem.Problem) bool {
 		gone = p
 	}
 	if gone == nil {
-		return false
+		return m.dropList(fault)
 	}
 	m.pieces = slices.DeleteFunc(m.pieces, func(p *piece) bool { return p == gone })
 	m.drop(gone.source, fault.Body())
 	return true
+}
+
+// dropList removes all pieces of a list that is an error as a whole.
+func (m *fileMigration) dropList(fault *problem.Problem) bool {
+	before := len(m.pieces)
+	m.pieces = slices.DeleteFunc(m.pieces, func(p *piece) bool {
+		wrong := strings.Join(p.field, ".") == fault.Path
+		if wrong {
+			m.drop(p.source, fault.Body())
+		}
+		return wrong
+	})
+	return len(m.pieces) < before
 }
 
 // pathOf returns the path of a piece in the composed object.

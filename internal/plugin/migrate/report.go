@@ -16,7 +16,7 @@ import (
 func migrateOwnFile(ctx context.Context, cluster *offline.Cluster, d *manifest.Document, object map[string]any,
 	before *offline.Resource, assumption string, notes io.Writer) ([]any, bool, error) {
 	line := before.Desired.Distribution.Line
-	m, after, err := migrateFile(ctx, cluster, d, object, line, ownFile(before))
+	m, after, err := migrateFile(ctx, cluster, d, object, line, before)
 	if err != nil {
 		return nil, false, err
 	}
@@ -58,6 +58,9 @@ func (m *fileMigration) print(w io.Writer, name, assumption string, c *fileCompa
 		moved = append(moved, "the directory of the SQLite files became the variable "+sqliteVariable)
 	}
 	list("moved from the file", moved)
+	if len(m.defaults) > 0 {
+		list("as the distribution has it", []string{strings.Join(m.defaults, ", ")})
+	}
 	list("not in the spec", m.dropped)
 	var secrets []string
 	for _, s := range m.secrets {
