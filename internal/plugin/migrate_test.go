@@ -110,3 +110,43 @@ func TestMigrateOfAWrongResourceIsAnError(t *testing.T) {
 		t.Errorf("exit code %d:\n%s", r.code, r.err)
 	}
 }
+
+// Each file of testdata/migrate/own is a resource with a configuration of its own, as users write them. A golden file
+// holds standard error, then the result without the ConfigMap.
+//
+// Proves: R88, US-7.1.
+func TestMigrateMovesOwnConfigurations(t *testing.T) {
+	files, err := filepath.Glob("testdata/migrate/own/*.yaml")
+	if err != nil || len(files) < 8 {
+		t.Fatalf("%d files: %v", len(files), err)
+	}
+	for _, file := range files {
+		name := strings.TrimSuffix(filepath.Base(file), ".yaml")
+		t.Run(name, func(t *testing.T) {
+			r := run(t, "", "migrate", "-f", file)
+			if r.code != cli.ExitOK || !strings.Contains(r.err, "  moved from the file:\n") || !strings.Contains(r.err, "  verified: ") ||
+				strings.Contains(r.err, "canary") {
+				t.Errorf("exit code %d:\n%s", r.code, r.err)
+			}
+			made, _, _ := strings.Cut(r.out, "---\napiVersion: v1\ndata:\n")
+			if strings.Contains(made, "overrideConfig") || strings.Contains(made, "canary") {
+				t.Errorf("the result:\n%s", made)
+			}
+			expect.File(t, filepath.Join("testdata", "migrate", "own", name+".txt"), r.err+"---\n"+made)
+			again := run(t, made, "migrate", "-f", "-")
+			if again.out != made || !strings.Contains(again.err, "  verified: the configuration is the same\n") {
+				t.Errorf("of what is migrated already, another one is made:\n%s%s", again.err, again.out)
+			}
+		})
+	}
+}
+
+// Without its ConfigMap, an override stays, and the output says what is missing.
+func TestMigrateAsksForTheConfigMap(t *testing.T) {
+	text, _, _ := strings.Cut(read(t, "testdata/migrate/own/ollama.yaml"), "---\n")
+	r := run(t, text, "migrate", "-f", "-")
+	if r.code != cli.ExitOK || !strings.Contains(r.out, "overrideConfig:\n    configMapName: cfg\n") ||
+		!strings.Contains(r.err, "ConfigMap cfg is not among the files: give it with another -f, and its configuration is moved, too") {
+		t.Errorf("exit code %d:\n%s%s", r.code, r.err, r.out)
+	}
+}

@@ -9,6 +9,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha1"
 	"github.com/llamastack/llama-stack-k8s-operator/distributions"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/offline"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/offline/manifest"
@@ -21,6 +22,18 @@ import (
 
 // starter is the distribution that stands for an unknown one: most others are made from it.
 const starter = "starter"
+
+// running returns a copy of the cluster in which a v1alpha1 resource with its own configuration runs the release that
+// release 0.9 of the operator runs, for which its file was written.
+func running(ctx context.Context, cluster *offline.Cluster, d *manifest.Document) *offline.Cluster {
+	if d.APIVersion() != v1alpha1.GroupVersion.String() || ownFile(cluster.DryRun(ctx, d)) == nil {
+		return cluster
+	}
+	line, _ := catalog.ForVersion(settings.ReleaseOf09)
+	changed := *cluster
+	changed.Replacement.Running = line.Name
+	return &changed
+}
 
 // assume returns the cluster, and for a distribution without a known base configuration a copy that takes that of
 // starter for it, with a note.

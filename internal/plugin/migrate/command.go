@@ -127,7 +127,7 @@ func migrate(ctx context.Context, cluster *offline.Cluster, d *manifest.Document
 	}
 	object := runtime.DeepCopyJSON(converted.Object)
 	delete(object, "status")
-	cluster, assumption := assume(ctx, cluster, d, object)
+	cluster, assumption := assume(ctx, running(ctx, cluster, d), d, object)
 	before := cluster.DryRun(ctx, d)
 	if before.Failed() {
 		before.Print(notes)

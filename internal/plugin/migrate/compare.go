@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/offline"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/offline/difference"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/offline/redact"
@@ -26,8 +27,9 @@ type fileComparison struct {
 // namesOnly are top-level fields that say nothing about what the server does.
 var namesOnly = []string{"version", "image_name", "distro_name", "container_image", "apis"}
 
-// compareFile compares the effective configurations before and after.
-func compareFile(before, after *offline.Resource, line *catalog.Line) (*fileComparison, error) {
+// compareFile compares the effective configurations before and after. It skips the given backends, which name the same
+// database in another way.
+func compareFile(before, after *offline.Resource, line *catalog.Line, backends []string) (*fileComparison, error) {
 	old, err := effectiveConfig(before)
 	if err != nil {
 		return nil, err
@@ -49,12 +51,19 @@ func compareFile(before, after *offline.Resource, line *catalog.Line) (*fileComp
 	delete(now, "providers")
 	delete(old, "registered_resources")
 	delete(now, "registered_resources")
+	dropServerDefaults(old)
+	dropServerDefaults(now)
 	c.sections("", old, now)
 	report, err := difference.Between(before.Desired, after.Desired)
 	if err != nil {
 		return nil, err
 	}
 	c.state, c.restarts = report.State, len(report.Restart) > 0
+	for _, list := range []*[]string{&c.added, &c.missing, &c.different, &c.state} {
+		*list = slices.DeleteFunc(*list, func(line string) bool {
+			return slices.ContainsFunc(backends, func(backend string) bool { return strings.HasPrefix(line, backend) })
+		})
+	}
 	c.different = slices.DeleteFunc(c.different, func(line string) bool {
 		at, _, _ := strings.Cut(line, " is ")
 		return slices.ContainsFunc(c.state, func(state string) bool { return strings.HasPrefix(state, at+" ") })
@@ -165,6 +174,19 @@ func isDefault(row *catalog.Provider, change difference.Change) bool {
 		return false
 	}
 	return fmt.Sprint(row.Fields[change.Path].Default) == strings.Trim(change.Before+change.After, `"`)
+}
+
+// dropServerDefaults removes what the operator writes into the section server of each configuration.
+func dropServerDefaults(tree map[string]any) {
+	server := maps.Clone(section(tree, "server"))
+	delete(server, "insecure")
+	if fmt.Sprint(server["port"]) == fmt.Sprint(v1alpha2.DefaultPort) {
+		delete(server, "port")
+	}
+	delete(tree, "server")
+	if len(server) > 0 {
+		tree["server"] = server
+	}
 }
 
 // dropStoreDefaults removes the server's defaults from the stores of a configuration.

@@ -365,13 +365,30 @@ func (m *fileMigration) disableAPIs(bare *offline.Resource) {
 		return
 	}
 	root, _ := tree.(map[string]any)
+	needed := m.neededAPIs(root, served)
 	apis, _ := root["apis"].([]any)
 	for _, item := range apis {
 		api, _ := item.(string)
-		if _, known := m.line.APIs[api]; known && !served[api] {
+		if _, known := m.line.APIs[api]; known && !served[api] && !needed[api] {
 			m.add(&piece{source: "apis, without " + api, field: []string{"spec", "disabled"}, list: true, value: api})
 		}
 	}
+}
+
+// neededAPIs returns the APIs that the generated providers of the served APIs require.
+func (m *fileMigration) neededAPIs(generated map[string]any, served map[string]bool) map[string]bool {
+	needed := map[string]bool{}
+	for key, entry := range providerItems(generated) {
+		api, _, _ := strings.Cut(key, "[")
+		row, known := m.line.Provider(api, fmt.Sprint(entry["provider_type"]))
+		if !known || !served[api] {
+			continue
+		}
+		for _, other := range row.Needs {
+			needed[other] = true
+		}
+	}
+	return needed
 }
 
 // dropFaults removes the pieces and settings that are errors. It returns false if none of them is the cause.

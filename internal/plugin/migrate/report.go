@@ -24,7 +24,13 @@ func migrateOwnFile(ctx context.Context, cluster *offline.Cluster, d *manifest.D
 		after.Print(notes)
 		return nil, false, nil
 	}
-	c, err := compareFile(before, after, line)
+	var backends []string
+	for _, p := range m.pieces {
+		if p.field[1] == "storage" {
+			backends = append(backends, p.source)
+		}
+	}
+	c, err := compareFile(before, after, line, backends)
 	if err != nil {
 		return nil, false, err
 	}

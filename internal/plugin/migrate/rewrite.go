@@ -47,8 +47,10 @@ var envPath = []string{"spec", "workload", "overrides", "env"}
 func rewrite(object map[string]any, d *settings.Distribution) *rewriting {
 	r := &rewriting{object: object, used: map[string]bool{}, converted: map[string]bool{}}
 	r.env, _, _ = unstructured.NestedSlice(object, envPath...)
-	if _, overridden, _ := unstructured.NestedMap(object, "spec", "overrideConfig"); overridden {
-		return r // the ConfigMap is the configuration
+	if override, overridden, _ := unstructured.NestedMap(object, "spec", "overrideConfig"); overridden {
+		r.kept = append(r.kept, keptVariable{text: fmt.Sprintf("spec.overrideConfig: ConfigMap %v is not among the files: give it "+
+			"with another -f, and its configuration is moved, too", override["configMapName"])})
+		return r
 	}
 	if d == nil || d.Base == nil || d.Line == nil {
 		r.kept = append(r.kept, keptVariable{text: "all variables: the configuration of this " +
