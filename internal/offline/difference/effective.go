@@ -49,8 +49,8 @@ func valueOf(v corev1.EnvVar) string {
 	return "from elsewhere: " + v.Name
 }
 
-// Resolve returns JSON data with references to environment variables replaced by their values or defaults, with the home
-// directory in paths, and without disabled entries of lists.
+// Resolve returns JSON data with references to environment variables replaced by their values or defaults, with the
+// home directory in paths, and without disabled entries of lists.
 func Resolve(value any, env map[string]string) any {
 	switch v := value.(type) {
 	case map[string]any:

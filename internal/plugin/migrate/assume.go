@@ -78,10 +78,10 @@ func lineOf(ctx context.Context, content []byte) *catalog.Line {
 		line, _ := catalog.Get(name)
 		faults := 0
 		for _, f := range lint.Check(ctx, &lint.Input{Content: content, Line: line}) {
-			switch f.Effect {
-			case lint.Refused:
+			if f.Effect == lint.Refused {
 				faults += 10
-			case lint.Ignored:
+			}
+			if f.Effect == lint.Ignored {
 				faults++
 			}
 		}

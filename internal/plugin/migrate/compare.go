@@ -3,9 +3,11 @@
 package migrate
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
@@ -78,7 +80,7 @@ func effectiveConfig(r *offline.Resource) (map[string]any, error) {
 	}
 	root, ok := tree.(map[string]any)
 	if !ok {
-		return nil, fmt.Errorf("the configuration is not a map")
+		return nil, errors.New("the configuration is not a map")
 	}
 	return maps.Clone(root), nil
 }
@@ -141,7 +143,8 @@ func (c *fileComparison) providers(old, now map[string]any, line *catalog.Line) 
 	}
 }
 
-// configChanges returns how the config of a provider, as API[id], changes. It skips defaults of the server and credentials.
+// configChanges returns how the config of a provider, as API[id], changes. It skips the server's defaults and
+// credentials.
 func configChanges(key string, was, entry map[string]any, line *catalog.Line) []difference.Change {
 	api, _, _ := strings.Cut(key, "[")
 	row, _ := line.Provider(api, fmt.Sprint(entry["provider_type"]))
@@ -180,7 +183,7 @@ func isDefault(row *catalog.Provider, change difference.Change) bool {
 func dropServerDefaults(tree map[string]any) {
 	server := maps.Clone(section(tree, "server"))
 	delete(server, "insecure")
-	if fmt.Sprint(server["port"]) == fmt.Sprint(v1alpha2.DefaultPort) {
+	if fmt.Sprint(server["port"]) == strconv.Itoa(int(v1alpha2.DefaultPort)) {
 		delete(server, "port")
 	}
 	delete(tree, "server")
@@ -240,7 +243,9 @@ func providerItems(tree map[string]any) map[string]map[string]any {
 }
 
 // idFields are the fields with the id of a registered resource.
-var idFields = []string{"model_id", "shield_id", "toolgroup_id", "vector_store_id", "dataset_id", "benchmark_id", "scoring_fn_id"}
+var idFields = []string{
+	"model_id", "shield_id", "toolgroup_id", "vector_store_id", "dataset_id", "benchmark_id", "scoring_fn_id",
+}
 
 // registered returns the registered resources by list and id. Fields with the server's default are left out.
 func registered(tree map[string]any, line *catalog.Line) map[string]any {
@@ -253,7 +258,7 @@ func registered(tree map[string]any, line *catalog.Line) map[string]any {
 		for i, each := range items {
 			item, _ := each.(map[string]any)
 			item = maps.Clone(item)
-			key := fmt.Sprint(i)
+			key := strconv.Itoa(i)
 			for _, field := range idFields {
 				if id, ok := item[field].(string); ok {
 					key = id

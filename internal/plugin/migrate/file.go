@@ -447,13 +447,13 @@ func (m *fileMigration) dropList(fault *problem.Problem) bool {
 
 // pathOf returns the path of a piece in the composed object.
 func (m *fileMigration) pathOf(p *piece) string {
-	path := strings.Join(p.field, ".")
+	field := strings.Join(p.field, ".")
 	if !p.list {
-		return path
+		return field
 	}
 	index, count := 0, 0
 	for _, other := range m.pieces {
-		if strings.Join(other.field, ".") != path {
+		if strings.Join(other.field, ".") != field {
 			continue
 		}
 		if other == p {
@@ -462,9 +462,9 @@ func (m *fileMigration) pathOf(p *piece) string {
 		count++
 	}
 	if p.field[1] == "providers" && count == 1 {
-		return path
+		return field
 	}
-	return path + "[" + strconv.Itoa(index) + "]"
+	return field + "[" + strconv.Itoa(index) + "]"
 }
 
 // value returns a scalar, list or map of the file for the spec: with literal variables and defaults in place of whole

@@ -12,7 +12,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/offline/manifest"
 )
 
-// migrateOwnFile rewrites a resource that brings its own configuration, and reports what became of each part of the file.
+// migrateOwnFile rewrites a resource that brings its own configuration, and reports what became of each part of the
+// file.
 func migrateOwnFile(ctx context.Context, cluster *offline.Cluster, d *manifest.Document, object map[string]any,
 	before *offline.Resource, assumption string, notes io.Writer) ([]any, bool, error) {
 	line := before.Desired.Distribution.Line

@@ -48,8 +48,8 @@ func rewrite(object map[string]any, d *settings.Distribution) *rewriting {
 	r := &rewriting{object: object, used: map[string]bool{}, converted: map[string]bool{}}
 	r.env, _, _ = unstructured.NestedSlice(object, envPath...)
 	if override, overridden, _ := unstructured.NestedMap(object, "spec", "overrideConfig"); overridden {
-		r.kept = append(r.kept, keptVariable{text: fmt.Sprintf("spec.overrideConfig: ConfigMap %v is not among the files: give it "+
-			"with another -f, and its configuration is moved, too", override["configMapName"])})
+		r.kept = append(r.kept, keptVariable{text: fmt.Sprintf("spec.overrideConfig: ConfigMap %v is not among the files: "+
+			"give it with another -f, and its configuration is moved, too", override["configMapName"])})
 		return r
 	}
 	if d == nil || d.Base == nil || d.Line == nil {
@@ -194,14 +194,15 @@ func isRequired(variable map[string]any) bool {
 	return false
 }
 
-// setField sets the field of an entry for a config field from a variable, or returns the reason why it cannot. An address
-// from elsewhere becomes a reference to the variable.
+// setField sets the field of an entry for a config field from a variable, or returns the reason why it cannot. An
+// address from elsewhere becomes a reference to the variable.
 func setField(entry map[string]any, row *catalog.Provider, path []string, from string,
 	variable map[string]any) (reason string) {
 	name := path[0]
 	secret, _, _ := unstructured.NestedMap(variable, "valueFrom", "secretKeyRef")
 	value, _ := variable["value"].(string)
-	isURL := len(path) == 1 && row.Endpoint != nil && name == row.Endpoint.Field && row.Endpoint.Kind == catalog.EndpointURL
+	isURL := len(path) == 1 && row.Endpoint != nil && row.Endpoint.Kind == catalog.EndpointURL &&
+		name == row.Endpoint.Field
 	switch {
 	case secret != nil && secret["optional"] == true:
 		return "comes from a Secret that may be absent"
