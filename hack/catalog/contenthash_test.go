@@ -24,7 +24,7 @@ func TestCheckHashesFindsManualEdits(t *testing.T) {
 		"another value":     bytes.Replace(good, []byte("a: 1"), []byte("a: 2"), 1),
 		"another line":      append(bytes.Clone(good), "b: 2\n"...),
 		"another hash":      bytes.Replace(good, []byte("hash: "), []byte("hash: 0"), 1),
-		"mark without hash":      []byte("# " + generatedMark + "\na: 1\n"),
+		"mark without hash": []byte("# " + generatedMark + "\na: 1\n"),
 		"no mark":           []byte("a: 1\n"),
 		"text above":        append([]byte("# kept\n"), good...),
 		"two marks in file": append(bytes.Clone(good), good...),

@@ -74,7 +74,7 @@ registered_resources:
   - {model_id: chat, provider_id: v, provider_model_id: served}
   - {provider_id: v}
   - {model_id: '${env.M}', provider_id: v}
-  - {model_id: nobody}
+  - {model_id: unserved}
   - {model_id: switched, provider_id: '${env.OFF:+v}'}
   - {model_id: of-one-that-is-off, provider_id: off}
   - {model_id: of-an-unknown-one, provider_id: gone}
@@ -119,7 +119,7 @@ func TestFromBuildUsesConfigurationOfTheServer(t *testing.T) {
 		}
 	}
 	if c, err := inventory.FromBuild(&build.Desired{}); err != nil || c.Base != nil || c.Line != nil {
-		t.Errorf("of an image that nobody knows: %+v, %v", c, err)
+		t.Errorf("of an unknown image: %+v, %v", c, err)
 	}
 	if _, err := inventory.FromBuild(&build.Desired{Config: &serverconfig.Result{YAML: []byte("a: [")}}); err == nil {
 		t.Error("a configuration that cannot be read is no error")

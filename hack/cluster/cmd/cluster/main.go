@@ -25,7 +25,7 @@ const usage = `usage: cluster COMMAND [FLAGS]
   status      print the state of a cluster's processes; fails if the cluster is not usable
   kubeconfig  print a kubeconfig of a ServiceAccount
   load        import image archives into the node
-  push        push an image archive to the cluster's registry, and print its reference
+  push        upload an image archive to the cluster's registry, and print its reference
   down        stop a cluster and remove its files except the logs
 
 cluster COMMAND -h lists the flags of a command.
