@@ -92,7 +92,7 @@ func TestConvertRefuses(t *testing.T) {
 }
 
 // Proves: MIG-EX, MIG-ANN, R22, R53 (an inadmissible value converts in both directions, with a warning).
-func TestConvertLosesNothingOfWhatIsRefused(t *testing.T) {
+func TestConvertKeepsInadmissibleValues(t *testing.T) {
 	const file = "testdata/convert/refused.yaml"
 	warnings := ""
 	for _, document := range strings.SplitAfter(read(t, file), "---\n") {

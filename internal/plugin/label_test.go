@@ -80,7 +80,7 @@ func randomImage(t *testing.T) v1.Image {
 const smallBase = "version: 2\napis: [inference]\nproviders: {inference: []}\n"
 
 // Proves: FR-027a, FR-027b (the operator reads the written label or layer; the rest of the image is unchanged).
-func TestLabelPutsAConfigurationIntoAnImage(t *testing.T) {
+func TestLabelWritesConfigurationToImage(t *testing.T) {
 	for name, content := range map[string]string{"label": smallBase, "layer": smallBase + "# " + strings.Repeat("x", 60_000) + "\n"} {
 		t.Run(name, func(t *testing.T) {
 			reference := imageSite(t, randomImage(t))
@@ -213,7 +213,7 @@ func TestLabelWritesTheRelease(t *testing.T) {
 	}
 }
 
-func TestLabelRefusesWhatTheOperatorWould(t *testing.T) {
+func TestLabelRejectsWhatTheOperatorRejects(t *testing.T) {
 	reference := imageSite(t, randomImage(t))
 	good := file(t, smallBase)
 	for code, refused := range map[int]map[string][]string{
@@ -295,7 +295,7 @@ func TestRenderReadsLabelsFromTheRegistry(t *testing.T) {
 // Registries redirect reads. Writes must go to the registry itself.
 //
 // Proves: NFR-003.
-func TestLabelFollowsNoRedirectOfWhatItWrites(t *testing.T) {
+func TestLabelFollowsNoRedirectOfUploads(t *testing.T) {
 	elsewhere := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		t.Errorf("the address of a redirect was asked: %s %s", r.Method, r.URL)
 	}))

@@ -101,7 +101,7 @@ func TestMigrateKeepsDocumentsOfOtherKinds(t *testing.T) {
 	}
 }
 
-func TestMigrateOfAWrongResourceIsAnError(t *testing.T) {
+func TestMigrateRejectsInvalidResource(t *testing.T) {
 	text := strings.Replace(withVariables("{name: A, value: b}"), "starter", "strater", 1)
 	if r := run(t, text, "migrate", "-f", "-"); r.code != cli.ExitFailure || r.out != "" || !strings.Contains(r.err, `did you mean "starter"?`) {
 		t.Errorf("exit code %d:\n%s%s", r.code, r.err, r.out)

@@ -16,7 +16,7 @@ import (
 )
 
 // Proves: US-6.1, R45 (the sample and its configuration are valid; the end-to-end tests run it).
-func TestSampleWithAConfigurationOfItsOwnIsRight(t *testing.T) {
+func TestSampleWithOwnConfigurationIsValid(t *testing.T) {
 	const sample = samplesDir + "/override-config.yaml"
 	if r := run(t, "", "validate", "-f", sample); r.code != cli.ExitOK || r.out != "" {
 		t.Errorf("exit code %d:\n%s%s", r.code, r.out, r.err)

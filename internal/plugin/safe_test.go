@@ -135,7 +135,7 @@ func hostileCommands(t *testing.T) map[string][][]string {
 }
 
 // Proves: NFR-003 (no stream of any command contains control characters or workflow commands).
-func TestNoVerbSendsATerminalWhatSomeoneElseWrote(t *testing.T) {
+func TestVerbsEscapeUntrustedTerminalOutput(t *testing.T) {
 	t.Setenv("GITHUB_ACTIONS", "true")
 	connect := hostileCluster(t)
 	all := hostileCommands(t)

@@ -92,7 +92,7 @@ func TestValidateEndsWithOK(t *testing.T) {
 }
 
 // Proves: R61, FR-075 (values that Kubernetes rejects are found offline, with the field of the custom resource).
-func TestValidateFindsWhatKubernetesRefuses(t *testing.T) {
+func TestValidateFindsObjectsThatKubernetesRejects(t *testing.T) {
 	wrong := slices.Concat(framework.RejectedValues(), framework.InvalidNames())
 	var documents strings.Builder
 	for i, c := range wrong {
@@ -210,7 +210,7 @@ func TestValidateDirectories(t *testing.T) {
 // Each finding has a documented reason, a line, and a field path, which is "document" if the document is unreadable.
 //
 // Proves: NFR-004, FR-075, R74.
-func TestEachFindingHasItsPlace(t *testing.T) {
+func TestEachFindingHasReasonLineAndPath(t *testing.T) {
 	known := map[problem.Reason]bool{}
 	for _, row := range problem.Rows() {
 		known[row.Reason] = true
@@ -338,7 +338,7 @@ spec:
 // An unknown distribution hides no other problem, and adds no problems that a known distribution would not have.
 //
 // Proves: R74.
-func TestAnUnknownDistributionHidesNothing(t *testing.T) {
+func TestUnknownDistributionHidesNoOtherProblem(t *testing.T) {
 	const known, unknown = "distribution: {name: starter}", "distribution: {name: nobody}"
 	with, without := t.TempDir(), t.TempDir()
 	tried := 0
@@ -381,7 +381,7 @@ func problemsBeside(t *testing.T, dir string) map[string]bool {
 }
 
 // Proves: R81 (each invalid entry of a settings file is reported).
-func TestValidateChecksSettingsAlone(t *testing.T) {
+func TestValidateChecksSettingsWithoutResources(t *testing.T) {
 	if r := run(t, "", "validate", "--settings", "testdata/settings.yaml"); r.code != cli.ExitOK || r.out != "" {
 		t.Errorf("exit code %d, %s%s", r.code, r.out, r.err)
 	}
@@ -401,7 +401,7 @@ func TestValidateChecksSettingsAlone(t *testing.T) {
 }
 
 // Proves: R81, R47 (settings and their registered distributions are checked, in either order).
-func TestValidateChecksRegistrationsAlone(t *testing.T) {
+func TestValidateChecksRegistrationsWithoutResources(t *testing.T) {
 	sample := "../../config/samples/settings/"
 	both := read(t, sample+"registered-distribution.yaml") + "---\n" + read(t, sample+"mirrors.yaml")
 	for name, c := range map[string]struct {
@@ -428,7 +428,7 @@ func TestValidateChecksRegistrationsAlone(t *testing.T) {
 }
 
 // An unreadable file is counted, and its error has no line.
-func TestValidateCountsWhatItCannotRead(t *testing.T) {
+func TestValidateCountsUnreadableDocuments(t *testing.T) {
 	r := run(t, "", "validate", "absent.yaml")
 	if want := "absent.yaml: error: document: cannot be read: no such file or directory\n"; r.code != cli.ExitFailure || r.out != want {
 		t.Errorf("exit code %d, %swant %s", r.code, r.out, want)

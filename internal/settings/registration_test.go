@@ -68,7 +68,7 @@ func TestRegistrationByItsOwnConfigMap(t *testing.T) {
 }
 
 // Proves: R81, NFR-004 (the message has the ConfigMap and the key).
-func TestBrokenRegistrationHarmsOnlyItsOwnName(t *testing.T) {
+func TestInvalidRegistrationAffectsOnlyItsName(t *testing.T) {
 	const ok = "registry.example/wrong:0.7.1"
 	binary := settings.ParseRegistration(&corev1.ConfigMap{
 		ObjectMeta: metav1.ObjectMeta{Name: "the-map", Labels: map[string]string{settings.LabelDistribution: "wrong"}},

@@ -31,7 +31,7 @@ import (
 // another one can be edited, and no server restarts.
 //
 // Proves: R81, R47, R19, R48, L-23, NFR-004.
-func TestBrokenRegistrationHarmsNobodyElse(t *testing.T) {
+func TestInvalidRegistrationAffectsNoOtherResource(t *testing.T) {
 	e := newEnv(t)
 	op := e.StartOperator()
 	name := "own-" + e.Name

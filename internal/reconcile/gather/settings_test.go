@@ -102,7 +102,7 @@ func TestSettingsAreParsedOnceForAll(t *testing.T) {
 	c := newCluster(t, registration("a", "one", "registry.example/a:0.7.1"))
 	store := gather.NewSettingsStoreOf(&oneAtATime{Reader: c}, operatorNamespace)
 	if store.Current() != nil {
-		t.Error("settings that nobody has read")
+		t.Error("settings that were not read")
 	}
 	var reading sync.WaitGroup
 	for range 8 {
