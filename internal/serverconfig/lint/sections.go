@@ -368,6 +368,27 @@ func (l *linter) storage(n *yaml.Node) {
 			check(name, inner, at+"."+name)
 		}
 	}
+	l.defaultStores(n)
+}
+
+// defaultStores checks the stores that the file does not have: their defaults refer to backends, too. The release line
+// that requires the section storage has no such defaults.
+func (l *linter) defaultStores(storage *yaml.Node) {
+	backends := document.Child(storage, "backends")
+	if backends == nil || backends.Kind != yaml.MappingNode || l.line.Sections["storage"].Required {
+		return
+	}
+	for _, name := range slices.Sorted(maps.Keys(l.line.Stores)) {
+		store := l.line.Stores[name]
+		backend := string(store.Kind) + "_default"
+		kind := document.Text(document.Child(document.Child(backends, backend), "type"))
+		if _, given := document.IndexOf(document.Child(storage, "stores"), name); given || store.Default == "" ||
+			strings.HasPrefix(kind, string(store.Kind)+"_") || document.HasReference(kind) {
+			continue
+		}
+		l.add(Refused, nil, "storage.stores."+name, fmt.Sprintf("the file does not have this store, and its default is a "+
+			"backend %s, which is not in the file", backend), "add the store, with one of the backends")
+	}
 }
 
 func (l *linter) backend(_ string, backend *yaml.Node, path string) {
