@@ -133,6 +133,9 @@ func TestMigrateMovesOwnConfigurations(t *testing.T) {
 				t.Errorf("the result:\n%s", made)
 			}
 			expect.File(t, filepath.Join("testdata", "migrate", "own", name+".txt"), r.err+"---\n"+made)
+			if strings.Contains(r.err, "  assumed:\n") {
+				return // the result is checked against what is assumed of the file
+			}
 			again := run(t, made, "migrate", "-f", "-")
 			if again.out != made || !strings.Contains(again.err, "  verified: the configuration is the same\n") {
 				t.Errorf("of what is migrated already, another one is made:\n%s%s", again.err, again.out)

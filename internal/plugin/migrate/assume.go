@@ -17,6 +17,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/lint"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/migrate"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 )
 
@@ -70,21 +71,17 @@ func withStarter(cluster *offline.Cluster, line *catalog.Line) (*offline.Cluster
 		"--settings reads it", line.Name)
 }
 
-// lineOf returns the release line that reads a configuration with the fewest faults; the newest of several.
+// lineOf returns the release line for which a configuration needs the fewest changes; the newest of several.
 func lineOf(ctx context.Context, content []byte) *catalog.Line {
 	var best *catalog.Line
 	least := 0
 	for _, name := range slices.Backward(catalog.Lines()) {
 		line, _ := catalog.Get(name)
-		faults := 0
-		for _, f := range lint.Check(ctx, &lint.Input{Content: content, Line: line}) {
-			if f.Effect == lint.Refused {
-				faults += 10
-			}
-			if f.Effect == lint.Ignored {
-				faults++
-			}
+		made, changes, err := migrate.Rewrite(content, line)
+		if err != nil {
+			return line
 		}
+		faults := len(changes) + len(lint.Check(ctx, &lint.Input{Content: made, Line: line}))
 		if best == nil || faults < least {
 			best, least = line, faults
 		}

@@ -82,7 +82,7 @@ func (o *options) run(ctx context.Context, streams cli.Streams) error {
 			continue
 		}
 		count++
-		objects, ok, err := migrate(ctx, cluster, d, streams.Err)
+		objects, ok, err := migrateDocument(ctx, cluster, d, streams.Err)
 		if err != nil {
 			return fmt.Errorf("%s: %w", d.Position(), err)
 		}
@@ -117,9 +117,9 @@ func (o *options) print(w io.Writer, list []any) error {
 	return nil
 }
 
-// migrate returns the rewritten document, after manifests of the Secrets that it needs. It returns false after printing
+// migrateDocument returns the rewritten document, after manifests of the Secrets that it needs. It returns false after printing
 // errors.
-func migrate(ctx context.Context, cluster *offline.Cluster, d *manifest.Document, notes io.Writer) ([]any, bool, error) {
+func migrateDocument(ctx context.Context, cluster *offline.Cluster, d *manifest.Document, notes io.Writer) ([]any, bool, error) {
 	converted := cluster.Convert(ctx, d, v1alpha2.GroupVersion.Version)
 	if converted.Failed() {
 		cluster.DryRun(ctx, d).Print(notes)

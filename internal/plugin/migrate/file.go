@@ -4,7 +4,6 @@ package migrate
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"path"
 	"slices"
@@ -59,9 +58,7 @@ const maxRounds = 200
 func migrateFile(ctx context.Context, cluster *offline.Cluster, d *manifest.Document, object map[string]any,
 	line *catalog.Line, before *offline.Resource) (*fileMigration, *offline.Resource, error) {
 	base, err := document.ParseBase("", ownFile(before))
-	if wrong, ok := errors.AsType[*document.BaseError](err); ok {
-		return nil, nil, fmt.Errorf("the configuration in spec.overrideConfig: %s: %s", wrong.Reason, document.BaseFix)
-	} else if err != nil {
+	if err != nil {
 		return nil, nil, err
 	}
 	m := &fileMigration{
@@ -72,11 +69,14 @@ func migrateFile(ctx context.Context, cluster *offline.Cluster, d *manifest.Docu
 		made := m.compose()
 		return made, cluster.DryRun(ctx, &manifest.Document{File: d.File, Line: d.Line, Object: made})
 	}
-	_, plain := build()
 	m.readProviders()
 	m.readResources()
 	m.readStorage()
 	m.readServer()
+	pieces := m.pieces
+	m.pieces = nil
+	_, plain := build() // without the variables that became values
+	m.pieces = pieces
 	m.removeDefaults(before, plain)
 	// The settings are what the generated configuration lacks without them.
 	_, bare := build()
