@@ -120,7 +120,11 @@ func (c *Cluster) check(ctx context.Context, r *Resource, schema *admission.Sche
 	}
 	stored, rejections := schema.Admit(ctx, object)
 	for i := range rejections {
-		r.add(rejections[i].Problem)
+		p := rejections[i].Problem
+		if p.Reason == problem.UnknownField {
+			p.Fix = cmp.Or(fieldOfOtherVersion(r.Document.APIVersion(), p.Path), p.Fix)
+		}
+		r.add(p)
 	}
 	if hub := v1alpha2.GroupVersion.String(); r.Document.APIVersion() != hub {
 		if r.Failed() {
@@ -150,6 +154,27 @@ func (c *Cluster) check(ctx context.Context, r *Resource, schema *admission.Sche
 		r.Desired = nil
 		r.add(problem.Problem{Reason: problem.InvalidField, Path: "spec", Type: field.ErrorTypeInvalid, Detail: denied})
 	}
+}
+
+// fieldOfOtherVersion returns the fix for an unknown field that only the other version has; empty for any other field.
+func fieldOfOtherVersion(apiVersion, path string) string {
+	older, newer := v1alpha1.GroupVersion.String(), v1alpha2.GroupVersion.String()
+	switch {
+	case apiVersion == older && schemas[newer]().Has(path):
+		fix := "this is a field of v1alpha2: change apiVersion to " + newer
+		if same := v1alpha1.PathOf(path); same != "" {
+			fix += ", or write " + same
+		}
+		return fix
+	case apiVersion == newer && schemas[older]().Has(path):
+		fix := "this is a field of v1alpha1: "
+		if same := v1alpha1.HubPathOf(path); same != "" {
+			return fix + "write " + same
+		}
+		return fix + "if the whole file is v1alpha1, change apiVersion to " + older + ", then convert it with " +
+			"kubectl llamastack convert --to v1alpha2"
+	}
+	return ""
 }
 
 // build builds the custom resource and adds problems and notes.
