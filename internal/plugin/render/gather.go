@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/google/go-containerregistry/pkg/authn"
 	"github.com/google/go-containerregistry/pkg/name"
@@ -48,21 +47,13 @@ func gather(ctx context.Context, o *options, streams cli.Streams) (*inputs, erro
 			in.documents = append(in.documents, d)
 			continue
 		}
-		_, _ = fmt.Fprintf(
-			streams.Err,
-			"%s: note: skipped %s: not a LlamaStackDistribution\n",
-			d.Position(),
-			describeDocument(d),
-		)
+		why := offline.WhySkipped(d, "render")
+		if why == "" {
+			why = "skipped " + offline.Describe(d) + ": not a LlamaStackDistribution"
+		}
+		_, _ = fmt.Fprintf(streams.Err, "%s: note: %s\n", d.Position(), why)
 	}
 	return in, nil
-}
-
-func describeDocument(d *manifest.Document) string {
-	if d.Kind() == "" {
-		return "a document without a kind"
-	}
-	return strings.TrimSpace(d.Kind() + " " + d.Name())
 }
 
 func replacement(ctx context.Context, o *options, known *settings.Settings, streams cli.Streams) (offline.Replacement,
