@@ -6,6 +6,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"slices"
 
 	"github.com/google/go-containerregistry/pkg/authn"
 	"github.com/google/go-containerregistry/pkg/name"
@@ -22,11 +24,25 @@ import (
 
 // inputs are the documents and the cluster for the dry run.
 type inputs struct {
-	cluster   *offline.Cluster
-	documents []*manifest.Document
+	cluster           *offline.Cluster
+	documents, others []*manifest.Document
 }
 
-// gather reads all files and skips documents of other kinds with a note.
+// noteSkipped writes a note for each document of another kind that no dry run reads.
+func (in *inputs) noteSkipped(resources []*offline.Resource, notes io.Writer) {
+	for _, d := range in.others {
+		if slices.ContainsFunc(resources, func(r *offline.Resource) bool { return r.Reads(d) }) {
+			continue
+		}
+		why := offline.WhySkipped(d, "render")
+		if why == "" {
+			why = "skipped " + offline.Describe(d) + ": not a LlamaStackDistribution"
+		}
+		_, _ = fmt.Fprintf(notes, "%s: note: %s\n", d.Position(), why)
+	}
+}
+
+// gather reads all files.
 func gather(ctx context.Context, o *options, streams cli.Streams) (*inputs, error) {
 	cluster, err := o.settings.Cluster(ctx, streams.In, streams.Err)
 	if err != nil {
@@ -45,13 +61,9 @@ func gather(ctx context.Context, o *options, streams cli.Streams) (*inputs, erro
 	for _, d := range documents {
 		if offline.Recognizes(d) {
 			in.documents = append(in.documents, d)
-			continue
+		} else {
+			in.others = append(in.others, d)
 		}
-		why := offline.WhySkipped(d, "render")
-		if why == "" {
-			why = "skipped " + offline.Describe(d) + ": not a LlamaStackDistribution"
-		}
-		_, _ = fmt.Fprintf(streams.Err, "%s: note: %s\n", d.Position(), why)
 	}
 	return in, nil
 }

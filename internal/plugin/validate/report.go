@@ -17,7 +17,7 @@ import (
 type report struct {
 	// Valid is false if there is an error.
 	Valid bool `json:"valid"`
-	// Checked counts custom resources, Skipped documents of other kinds.
+	// Checked counts custom resources, Skipped documents of other kinds that no custom resource refers to.
 	Checked int `json:"checked"`
 	Skipped int `json:"skipped"`
 	// Findings are errors and warnings by file and line.
@@ -64,9 +64,10 @@ func check(ctx context.Context, cluster *offline.Cluster, documents []*manifest.
 		r.Findings = append(r.Findings, unreadableFinding(err))
 	}
 	cluster.SetConfigMaps(documents)
+	var others []*manifest.Document
 	for _, d := range documents {
 		if !offline.Recognizes(d) {
-			r.Skipped++
+			others = append(others, d)
 			if why := offline.WhySkipped(d, "validate"); why != "" {
 				r.notes = append(r.notes, fmt.Sprintf("%s: note: %s", d.Position(), why))
 			}
@@ -86,6 +87,11 @@ func check(ctx context.Context, cluster *offline.Cluster, documents []*manifest.
 				Severity: offline.SeverityName(p.Severity), Code: p.Reason,
 				Path: p.Path, Message: p.String(),
 			})
+		}
+	}
+	for _, d := range others {
+		if !slices.ContainsFunc(r.resources, func(resource *offline.Resource) bool { return resource.Reads(d) }) {
+			r.Skipped++
 		}
 	}
 	return r
