@@ -498,6 +498,7 @@ func TestValidateChecksRegistrationsAlone(t *testing.T) {
 			strings.Replace(both, "    - inference\n", "    - [\n", 1),
 			": error: ConfigMap distribution-rh-dev: config.yaml: base configuration rh-dev: not YAML: line ", cli.ExitFailure,
 		},
+		"only foreign":   {strings.Replace(strings.Replace(both, "  image: ", "  imag: ", 1), "  serverVersion: ", "  version: ", 1), "", cli.ExitOK},
 		"unknown key":    {strings.Replace(both, "  image: ", "  imag: ", 1), `data[imag]: Unsupported value: did you mean "image"?`, cli.ExitFailure},
 		"unreadable key": {both + "  distributions: '- ['\n", "error: ConfigMap llama-stack-operator-config, key distributions: not a YAML map", cli.ExitFailure},
 		"no effect": {

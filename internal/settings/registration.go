@@ -21,7 +21,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 )
 
-// LabelDistribution marks a ConfigMap in the operator's namespace that registers the distribution named by its value.
+// LabelDistribution marks a ConfigMap in the operator's namespace that registers the distribution named by its value. Open
+// Data Hub sets this label on ConfigMaps of its own: see IsRegistration.
 const LabelDistribution = "llamastack.io/distribution"
 
 const (
@@ -46,7 +47,22 @@ type Registered struct {
 	size  int
 }
 
-// ParseRegistration parses a ConfigMap with LabelDistribution. Its errors affect only custom resources that use the
+// IsRegistration reports whether a ConfigMap registers a distribution: it has the label and the key image or
+// serverVersion. Those of Open Data Hub have only configurations.
+func IsRegistration(cm *corev1.ConfigMap) bool {
+	if _, labeled := cm.Labels[LabelDistribution]; !labeled {
+		return false
+	}
+	for _, key := range []string{keyImage, keyServerVersion} {
+		_, text := cm.Data[key]
+		if _, binary := cm.BinaryData[key]; text || binary {
+			return true
+		}
+	}
+	return false
+}
+
+// ParseRegistration parses a ConfigMap for which IsRegistration is true. Its errors affect only custom resources that use the
 // name.
 func ParseRegistration(cm *corev1.ConfigMap) *Registered {
 	e := newRegisteredEntry(cm.Name, cm.Labels[LabelDistribution])

@@ -72,7 +72,7 @@ func TestBrokenRegistrationHarmsOnlyItsOwnName(t *testing.T) {
 	const ok = "registry.example/wrong:0.7.1"
 	binary := settings.ParseRegistration(&corev1.ConfigMap{
 		ObjectMeta: metav1.ObjectMeta{Name: "the-map", Labels: map[string]string{settings.LabelDistribution: "wrong"}},
-		BinaryData: map[string][]byte{"config.yaml": {0xff}},
+		Data:       map[string]string{"image": ok}, BinaryData: map[string][]byte{"config.yaml": {0xff}},
 	})
 	for name, c := range map[string]struct {
 		name    string
