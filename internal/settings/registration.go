@@ -14,11 +14,13 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/yaml"
 
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/distributions"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/validation"
 )
 
 // LabelDistribution marks a ConfigMap in the operator's namespace that registers the distribution named by its value. Open
@@ -29,6 +31,7 @@ const (
 	keyImage         = "image"
 	keyServerVersion = "serverVersion"
 	keyConfig        = "config.yaml"
+	keyMountPath     = "mountPath"
 )
 
 // Registration is a distribution registered under KeyDistributions or by a ConfigMap with LabelDistribution.
@@ -39,6 +42,8 @@ type Registration struct {
 	ServerVersion string `json:"serverVersion,omitempty"`
 	// Config is the base configuration; defaults to the embedded one of the same name and release line.
 	Config string `json:"config,omitempty"`
+	// MountPath is the mount path of PVCs whose custom resource has none; defaults to that of any other distribution.
+	MountPath string `json:"mountPath,omitempty"`
 }
 
 // Registered is the parsed content of a ConfigMap with LabelDistribution. It is immutable.
@@ -66,7 +71,7 @@ func IsRegistration(cm *corev1.ConfigMap) bool {
 // name.
 func ParseRegistration(cm *corev1.ConfigMap) *Registered {
 	e := newRegisteredEntry(cm.Name, cm.Labels[LabelDistribution])
-	known := []string{keyImage, keyServerVersion, keyConfig}
+	known := []string{keyImage, keyServerVersion, keyConfig, keyMountPath}
 	keys := slices.Concat(slices.Collect(maps.Keys(cm.Data)), slices.Collect(maps.Keys(cm.BinaryData)))
 	slices.Sort(keys)
 	for _, key := range keys {
@@ -84,8 +89,8 @@ func ParseRegistration(cm *corev1.ConfigMap) *Registered {
 		}
 	}
 	e.lineSource = keyServerVersion + " in " + e.imageSource
-	e.set(Registration{Image: cm.Data[keyImage], ServerVersion: cm.Data[keyServerVersion], Config: cm.Data[keyConfig]},
-		keyConfig)
+	e.set(Registration{Image: cm.Data[keyImage], ServerVersion: cm.Data[keyServerVersion], Config: cm.Data[keyConfig],
+		MountPath: cm.Data[keyMountPath]}, keyConfig)
 	if e.base == nil {
 		return &Registered{entry: e}
 	}
@@ -211,13 +216,16 @@ func (s *Settings) register(name string, raw []byte) entry {
 
 // set validates and applies a registration; configKey is the key of its configuration.
 func (e *entry) set(r Registration, configKey string) {
-	e.image, e.serverVersion = r.Image, r.ServerVersion
+	e.image, e.serverVersion, e.mountPath = r.Image, r.ServerVersion, r.MountPath
 	_, match := catalog.ForVersion(r.ServerVersion)
 	switch {
 	case r.Image == "":
 		e.err = errNoImage
 	case r.ServerVersion != "" && match == catalog.NoVersion:
 		e.err = errVersion
+	case r.MountPath != "" && !validation.IsDataDir(r.MountPath):
+		e.err = fmt.Errorf("%s: Invalid value: %q: must be %s, for example %s", keyMountPath, limits.Message(r.MountPath),
+			validation.DataDirs, v1alpha2.DefaultMountPath)
 	case r.Config != "":
 		if e.base, e.err = serverconfig.ParseBase(e.name, []byte(r.Config)); e.err != nil {
 			e.err = fmt.Errorf("%s: %w", configKey, e.err)
