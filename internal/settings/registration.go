@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
@@ -44,6 +45,26 @@ type Registration struct {
 	Config string `json:"config,omitempty"`
 	// MountPath is the mount path of PVCs whose custom resource has none; defaults to that of any other distribution.
 	MountPath string `json:"mountPath,omitempty"`
+}
+
+// ConfigMap returns the ConfigMap that registers the distribution under a name.
+func (r *Registration) ConfigMap(namespace, name string) *corev1.ConfigMap {
+	cm := &corev1.ConfigMap{
+		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"},
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: namespace, Name: "distribution-" + strings.ReplaceAll(name, "_", "-"),
+			Labels: map[string]string{LabelDistribution: name},
+		},
+		Data: map[string]string{},
+	}
+	for key, value := range map[string]string{
+		keyImage: r.Image, keyServerVersion: r.ServerVersion, keyConfig: r.Config, keyMountPath: r.MountPath,
+	} {
+		if value != "" {
+			cm.Data[key] = value
+		}
+	}
+	return cm
 }
 
 // Registered is the parsed content of a ConfigMap with LabelDistribution. It is immutable.

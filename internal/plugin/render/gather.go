@@ -4,20 +4,14 @@ package render
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"slices"
 
-	"github.com/google/go-containerregistry/pkg/authn"
-	"github.com/google/go-containerregistry/pkg/name"
-
-	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/offline"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/offline/manifest"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/plugin/cli"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/registry"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/registry/imagelabels"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/plugin/image"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/registry/oci"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 )
@@ -91,39 +85,13 @@ func replacement(ctx context.Context, o *options, known *settings.Settings, stre
 		s.Labels = labels
 	}
 	if o.image != "" {
-		if err := readRegistry(ctx, o, known, &s); err != nil {
+		source := image.Source{Image: o.image, ServerVersion: o.serverVersion, PlainHTTP: o.plainHTTP}
+		var err error
+		if s.Labels, s.Package, err = source.Read(ctx, known); err != nil {
 			return s, fmt.Errorf("--image: %w", err)
 		}
 	}
 	return s, nil
-}
-
-// readRegistry reads the labels of --image with the user's credentials, and the server's Python package if the release
-// is still unknown.
-func readRegistry(ctx context.Context, o *options, known *settings.Settings, s *offline.Replacement) error {
-	ref, err := name.ParseReference(o.image)
-	if err != nil {
-		return err
-	}
-	named := []string{ref.Context().RegistryStr()}
-	options := registry.Options{Local: named, UserAgent: "kubectl-llamastack"}
-	if o.plainHTTP {
-		options.PlainHTTP = named
-	}
-	client := registry.New(options)
-	if _, s.Labels, err = imagelabels.Read(ctx, client, o.image, authn.DefaultKeychain); err != nil {
-		return err
-	}
-	hints := settings.Hints{Version: o.serverVersion, Labels: s.Labels}
-	if d, p := known.ResolveWithHints(&v1alpha2.DistributionSpec{Image: &o.image}, hints); p != nil || !d.NeedsPackage() {
-		return nil // reported for each custom resource
-	}
-	_, metadata, err := imagelabels.ReadFile(ctx, client, o.image, oci.ServerPackage, authn.DefaultKeychain)
-	if _, isContentError := errors.AsType[*imagelabels.ContentError](err); err != nil && !isContentError {
-		return err
-	}
-	s.Package, _ = oci.ReadPackage(metadata) // an error means an unknown release
-	return nil
 }
 
 func readLabels(file string, streams cli.Streams) (*oci.Labels, error) {
