@@ -215,8 +215,8 @@ func (c *Cluster) build(ctx context.Context, r *Resource, cr *v1alpha2.LlamaStac
 	}
 }
 
-// noteConfigMaps notes which given ConfigMaps the custom resource refers to, and adds a note if that of overrideConfig is
-// not given.
+// noteConfigMaps keeps which given ConfigMaps the custom resource refers to, and adds a note if that of overrideConfig
+// is not given.
 func (c *Cluster) noteConfigMaps(r *Resource, in *build.Inputs) {
 	const path = "spec.overrideConfig.configMapName"
 	var refs []types.NamespacedName
@@ -229,8 +229,8 @@ func (c *Cluster) noteConfigMaps(r *Resource, in *build.Inputs) {
 	if ref, ok := in.OverrideRef(); ok {
 		refs = append(refs, ref)
 		if _, given := c.configMaps[ref]; !given {
-			r.Notes = append(r.Notes, Note{r.pathOf(path), fmt.Sprintf("ConfigMap %s (namespace %s) was not given, so its content "+
-				"is not checked: pass it with -f", ref.Name, ref.Namespace)})
+			r.Notes = append(r.Notes, Note{r.pathOf(path), fmt.Sprintf("ConfigMap %s (namespace %s) was not given, so its "+
+				"content is not checked: pass it with -f", ref.Name, ref.Namespace)})
 		}
 	}
 	for _, ref := range refs {

@@ -20,8 +20,8 @@ func WhySkipped(d *manifest.Document, verb string) string {
 		file = "FILE"
 	}
 	if IsOGXServer(d) {
-		return fmt.Sprintf("skipped %s: it belongs to the operator of OGX, the successor of llama-stack: convert it: kubectl "+
-			"llamastack convert -f %s --to %s", Describe(d), file, v1alpha2.GroupVersion)
+		return fmt.Sprintf("skipped %s: it belongs to the operator of OGX, the successor of llama-stack: convert it: "+
+			"kubectl llamastack convert -f %s --to %s", Describe(d), file, v1alpha2.GroupVersion)
 	}
 	if names := customResourcesIn(d); len(names) > 0 {
 		return fmt.Sprintf("skipped %s with %s %s: fill in its parameters: oc process --local -f %s | kubectl llamastack %s "+

@@ -24,8 +24,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/validation"
 )
 
-// LabelDistribution marks a ConfigMap in the operator's namespace that registers the distribution named by its value. Open
-// Data Hub sets this label on ConfigMaps of its own: see IsRegistration.
+// LabelDistribution marks a ConfigMap in the operator's namespace that registers the distribution named by its value.
+// Open Data Hub sets this label on ConfigMaps of its own: see IsRegistration.
 const LabelDistribution = "llamastack.io/distribution"
 
 const (
@@ -88,8 +88,8 @@ func IsRegistration(cm *corev1.ConfigMap) bool {
 	return false
 }
 
-// ParseRegistration parses a ConfigMap for which IsRegistration is true. Its errors affect only custom resources that use the
-// name.
+// ParseRegistration parses a ConfigMap for which IsRegistration is true. Its errors affect only custom resources that
+// use the name.
 func ParseRegistration(cm *corev1.ConfigMap) *Registered {
 	e := newRegisteredEntry(cm.Name, cm.Labels[LabelDistribution])
 	known := []string{keyImage, keyServerVersion, keyConfig, keyMountPath}

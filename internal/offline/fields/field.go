@@ -77,8 +77,8 @@ const settings, aliasOfSettings = "settings", "config"
 // index matches the index of an item or the key of a map; they do not change the description.
 var index = regexp.MustCompile(`\["?[\w./-]*"?\]`)
 
-// Find returns the field at a path, which may have indices of items and keys of maps. Below a field with any content, it
-// returns that field. It returns nil if the first part is not a root field, and an error if another part does not exist.
+// Find returns the field at a path, which may have indices of items and keys of maps; below a field with any content,
+// that field. It returns nil if the first part is not a root field, and an error if another part does not exist.
 func (s *Schema) Find(path string) (*Field, error) {
 	parts := strings.Split(index.ReplaceAllString(path, ""), ".")
 	if _, known := s.root.Properties[parts[0]]; !known {

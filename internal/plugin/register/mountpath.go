@@ -19,7 +19,8 @@ func mountPath(configuration string) string {
 	best, counts := v1alpha2.DefaultMountPath, map[string]int{}
 	for _, match := range dataDir.FindAllString(configuration, -1) {
 		at := path.Clean("/" + strings.Trim(match, "~/}'\" \t\r\n"))
-		if counts[at]++; counts[at] > counts[best] {
+		counts[at]++
+		if counts[at] > counts[best] {
 			best = at
 		}
 	}

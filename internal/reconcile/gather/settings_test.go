@@ -97,8 +97,8 @@ func TestRegistrations(t *testing.T) {
 	}
 }
 
-// Proves: R81 (a ConfigMap that has the label for another reason, as those of Open Data Hub, is no registration: nothing
-// reports it, it does not count, and it is read once).
+// Proves: R81 (a ConfigMap that has the label for another reason, as those of Open Data Hub, does not register a
+// distribution: nothing reports it, it does not count, and it is read once).
 func TestForeignConfigMapsWithTheLabelAreNotRegistrations(t *testing.T) {
 	all := []client.Object{registration("z", "starter", "registry.example/z:0.7.1")}
 	for i := range limits.Registrations + 1 {
