@@ -82,11 +82,12 @@ func TestExplainKnowsThePathsOfValidate(t *testing.T) {
 		"spec.workload.resources.limits[nvidia.com/gpu]":             "spec.workload.resources.limits",
 		"spec.workload.resources.limits.memory":                      "spec.workload.resources.limits",
 		"spec.resources.models[12].metadata.x.y":                     "spec.resources.models.metadata",
-		"metadata.name":                                              "metadata",
-		"metadata.labels[a/b]":                                       "metadata",
-		"spec.server.containerSpec.env[0].valueFrom":                 "spec.server.containerSpec.env.valueFrom",
-		"spec.server.userConfig.configMapName":                       "spec.server.userConfig.configMapName",
-		"spec.replicas":                                              "spec.replicas",
+		"spec.workload.podMetadata.labels.app.kubernetes.io/name":    "spec.workload.podMetadata.labels",
+		"metadata.name":                              "metadata",
+		"metadata.labels[a/b]":                       "metadata",
+		"spec.server.containerSpec.env[0].valueFrom": "spec.server.containerSpec.env.valueFrom",
+		"spec.server.userConfig.configMapName":       "spec.server.userConfig.configMapName",
+		"spec.replicas":                              "spec.replicas",
 	} {
 		if r := run(t, "", "explain", path); r.code != cli.ExitOK || !regexp.MustCompile(`(?m)^FIELD: +`+regexp.QuoteMeta(want)+"$").MatchString(r.out) {
 			t.Errorf("%s: exit code %d, want %s:\n%s%s", path, r.code, want, r.out, r.err)

@@ -99,7 +99,7 @@ func (s *Schema) Find(path string) (*Field, error) {
 			required = slices.Contains(at.Required, part)
 			at, found = &next, append(found, part)
 			continue
-		case valueOf(of) != nil && i+1 == len(parts): // a key
+		case valueOf(of) != nil && (i+1 == len(parts) || len(at.Properties) == 0): // a key, possibly with dots
 			return s.field(found, of, required), nil
 		case valueOf(of) != nil:
 			continue
