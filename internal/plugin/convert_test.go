@@ -163,6 +163,10 @@ func TestConvertToOGXServerAndBack(t *testing.T) {
 	if checked := run(t, back.out, "validate", "-f", "-"); checked.code != cli.ExitOK {
 		t.Errorf("after the way there and back:\n%s", checked.out)
 	}
+	older := run(t, strings.Replace(there.out, ogx, "ogx.io/v1alpha1", 1), "convert", "-f", "-", "--to", own)
+	if older.code != cli.ExitOK || older.out != back.out {
+		t.Errorf("from ogx.io/v1alpha1: exit code %d: %s\n%s", older.code, older.err, cmp.Diff(back.out, older.out))
+	}
 	file := write(t, "apiVersion: llamastack.io/v1alpha1\nkind: LlamaStackDistribution\nmetadata: {name: a}\nspec:\n  server:\n    distribution: {name: starter}\n"+
 		"    containerSpec: {port: 9000}\n    tlsConfig: {caBundle: {configMapName: ca}}\n"+
 		"    userConfig: {configMapName: cm, configMapNamespace: other}\n---\nkind: ConfigMap\napiVersion: v1\nmetadata: {name: ca}\n")

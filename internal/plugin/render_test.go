@@ -207,10 +207,10 @@ func TestRenderHasNoUnkeyedHash(t *testing.T) {
 		}
 	}
 	// The content of a ConfigMap in the cluster is unknown too.
-	overridden := mustRun(t, "apiVersion: llamastack.io/v1alpha2\nkind: LlamaStackDistribution\nmetadata: {name: a}\n"+
+	r := run(t, "apiVersion: llamastack.io/v1alpha2\nkind: LlamaStackDistribution\nmetadata: {name: a}\n"+
 		"spec: {distribution: {name: starter}, overrideConfig: {configMapName: mine}}", "render", "-f", "-", "-o", "yaml")
-	if !strings.Contains(overridden, names.AnnotationConfigHash+": <on-cluster>\n") {
-		t.Errorf("%s does not read <on-cluster>:\n%s", names.AnnotationConfigHash, overridden)
+	if !strings.Contains(r.out, names.AnnotationConfigHash+": <on-cluster>\n") {
+		t.Errorf("%s does not read <on-cluster>:\n%s%s", names.AnnotationConfigHash, r.out, r.err)
 	}
 }
 

@@ -270,7 +270,7 @@ func TestInvalidRegistration(t *testing.T) {
 	for name, c := range map[string]struct{ name, entry, message string }{
 		"no image":          {"wrong", "{serverVersion: '0.7.1'}", "image is missing"},
 		"null":              {"wrong", "null", "image is missing"},
-		"unknown key":       {"wrong", "{image: a, imagee: b}", `imagee: unknown field: did you mean "image"? known fields: config, image, serverVersion`},
+		"unknown key":       {"wrong", "{image: a, imagee: b}", `imagee: unknown field: did you mean "image"? known fields: config, image, mountPath, serverVersion`},
 		"no release":        {"wrong", "{image: a, serverVersion: nightly}", "serverVersion: must be the release"},
 		"not a map":         {"wrong", "just text", "expected a map, got text"},
 		"a list":            {"wrong", "[a]", "expected a map, got a list"},

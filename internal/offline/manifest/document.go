@@ -141,7 +141,7 @@ func parse(file string, line int, text []byte) (*Document, error) {
 	var root yaml.Node
 	switch err := yaml.Unmarshal(padded(tree), &root); {
 	case err != nil && !inJSON:
-		return nil, &SyntaxError{File: file, Line: lineIn(err, line), Reason: "not YAML: " + oneLine(err)}
+		return nil, notYAML(file, line, text, err)
 	case err != nil: // valid JSON, such as with tabs: only the lines are unknown
 		root = yaml.Node{}
 	}
@@ -151,7 +151,7 @@ func parse(file string, line int, text []byte) (*Document, error) {
 		}
 		var err error
 		if asJSON, err = sigsyaml.YAMLToJSONStrict(padded(text)); err != nil {
-			return nil, &SyntaxError{File: file, Line: lineIn(err, line), Reason: "not YAML: " + oneLine(err)}
+			return nil, notYAML(file, line, text, err)
 		}
 	}
 	var content any
@@ -197,6 +197,18 @@ type SyntaxError struct {
 	Line int
 	// Reason is the cause.
 	Reason string
+	// Helm reports whether the document looks like a Helm template.
+	Helm bool
+}
+
+// notYAML returns the error for a document that starts at the line.
+func notYAML(file string, line int, text []byte, err error) *SyntaxError {
+	e := &SyntaxError{File: file, Line: lineIn(err, line), Reason: "not YAML: " + oneLine(err)}
+	if at := helmLineIn(text); at > 0 {
+		e.Line, e.Helm = line+at-1, true
+		e.Reason += ": this looks like a Helm template: pass what helm template prints"
+	}
+	return e
 }
 
 // Error returns the position and the reason.
