@@ -3,11 +3,14 @@
 package plugin_test
 
 import (
+	"path/filepath"
 	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/yaml"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/names"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/plugin/cli"
@@ -68,26 +71,32 @@ spec:
 	}
 }
 
-// Proves: R88 (the page shows what validate reports about its example).
+// Proves: R88 (the page shows what validate and migrate report about its example).
 func TestPageOfOwnConfigurationsShowsTheFindings(t *testing.T) {
 	const page = "../../docs/bring-your-own-config.md"
-	var example, shown string
+	var shown []string
+	directory := t.TempDir()
 	for _, b := range framework.CodeBlocks(t, page) {
-		switch b.Info {
-		case "yaml":
-			example = b.Text
-		case "console":
-			shown = b.Text
+		switch {
+		case b.Info == "console":
+			shown = append(shown, b.Text)
+		case b.Info == "yaml" && len(shown) == 0:
+			framework.WriteFile(t, filepath.Join(directory, "my-stack.yaml"), b.Text)
 		}
 	}
-	command, want, _ := strings.Cut(shown, "\n")
-	if command != "$ kubectl llamastack validate -f my-stack.yaml" {
-		t.Fatalf("the page runs %q", command)
-	}
-	t.Chdir(t.TempDir())
-	framework.WriteFile(t, "my-stack.yaml", example)
-	r := run(t, "", "validate", "-f", "my-stack.yaml")
-	if got := r.out + r.err; strings.TrimSpace(got) != strings.TrimSpace(want) || r.code != cli.ExitOK {
-		t.Errorf("exit code %d\n%s\nwant\n%s", r.code, got, want)
+	t.Chdir(directory)
+	for i, verb := range []string{"validate", "migrate"} {
+		command, want, _ := strings.Cut(shown[i], "\n")
+		if !strings.HasPrefix(command, "$ kubectl llamastack "+verb+" -f my-stack.yaml") {
+			t.Errorf("the page runs %q", command)
+		}
+		r := run(t, "", verb, "-f", "my-stack.yaml")
+		got := r.out + r.err
+		if verb == "migrate" {
+			got = r.err // the command redirects the result
+		}
+		if diff := cmp.Diff(strings.TrimSpace(want), strings.TrimSpace(got)); diff != "" || r.code != cli.ExitOK {
+			t.Errorf("%s: exit code %d (-want +got):\n%s", verb, r.code, diff)
+		}
 	}
 }

@@ -21,17 +21,23 @@ import (
 )
 
 const long = `Migrate custom resources that configure providers by environment variables (VLLM_URL, INFERENCE_MODEL,
-...), or that are written in v1alpha1, to v1alpha2 with spec.providers and spec.resources. No cluster is needed.
+...), that bring a configuration of their own (userConfig, overrideConfig), or that are written in v1alpha1, to
+v1alpha2 with spec.providers and spec.resources. No cluster is needed.
 
-The command renders the configuration of both with the operator's own code and compares them. If there is an
-unintended difference, it prints the differences and no result. Standard error lists what was migrated, what is
-unchanged, and what is improved. Documents of other kinds are printed unchanged.`
+The command renders the configuration of both with the operator's own code and compares them. Standard error lists
+what was moved, what stays, and in what the configurations differ. If environment variables become fields, an
+unintended difference is an error, and nothing is printed. A configuration of one's own needs its ConfigMap among the
+files. The result leaves out what the spec has no field for, and standard error names it. Credentials in plain text
+become manifests of Secrets to fill in. Documents of other kinds are printed unchanged.`
 
 const examples = `  # A manifest in the style of release 0.9
   kubectl llamastack migrate -f my-stack.yaml > my-stack-v1alpha2.yaml
 
   # What the cluster has
-  kubectl get llsd my-stack -o yaml | kubectl llamastack migrate -f -`
+  kubectl get llsd my-stack -o yaml | kubectl llamastack migrate -f -
+
+  # A resource with a configuration of its own, in the ConfigMap of the second file
+  kubectl llamastack migrate -f my-stack.yaml -f my-config.yaml > my-stack-v1alpha2.yaml`
 
 type options struct {
 	files    files.Resources

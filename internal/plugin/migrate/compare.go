@@ -149,7 +149,7 @@ func configChanges(key string, was, entry map[string]any, line *catalog.Line) []
 	api, _, _ := strings.Cut(key, "[")
 	row, _ := line.Provider(api, fmt.Sprint(entry["provider_type"]))
 	return slices.DeleteFunc(difference.CompareTrees(was["config"], entry["config"]), func(change difference.Change) bool {
-		return isNothing(change.Before, change.After) || isDefault(row, change) || isAppended(change) || isCredential(change)
+		return isNothing(change.Before, change.After) || isDefault(line, row, change) || isAppended(change) || isCredential(change)
 	})
 }
 
@@ -172,11 +172,16 @@ func byAPI(items, others map[string]map[string]any) []string {
 }
 
 // isDefault reports whether the change is between no value and the server's default.
-func isDefault(row *catalog.Provider, change difference.Change) bool {
-	if row == nil || row.Fields[change.Path].Default == nil || change.Before != "" && change.After != "" {
+func isDefault(line *catalog.Line, row *catalog.Provider, change difference.Change) bool {
+	if row == nil || change.Before != "" && change.After != "" {
 		return false
 	}
-	return fmt.Sprint(row.Fields[change.Path].Default) == strings.Trim(change.Before+change.After, `"`)
+	fields, field := row.Fields, catalog.Field{}
+	for name := range strings.SplitSeq(change.Path, ".") {
+		field = fields[name]
+		fields = line.Objects[field.Object]
+	}
+	return field.Default != nil && fmt.Sprint(field.Default) == strings.Trim(change.Before+change.After, `"`)
 }
 
 // dropServerDefaults removes what the operator writes into the section server of each configuration.
