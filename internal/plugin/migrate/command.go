@@ -25,18 +25,27 @@ const long = `Migrate custom resources that configure providers by environment v
 
 The command renders the configuration of both with the operator's own code and compares them. If there is an
 unintended difference, it prints the differences and no result. Standard error lists what was migrated, what is
-unchanged, and what is improved. Documents of other kinds are printed unchanged.`
+unchanged, and what is improved. Documents of other kinds are printed unchanged.
+
+With --to, the files are a server's configuration (config.yaml or run.yaml) or a ConfigMap with it, of any release from
+llama-stack 0.2 on. The command prints them as the other release line reads them. Standard error lists each change with
+its reason, then what the server would still refuse or ignore. The result is printed in any case; the exit code is 1 if
+the server would not start with it.`
 
 const examples = `  # A manifest in the style of release 0.9
   kubectl llamastack migrate -f my-stack.yaml > my-stack-v1alpha2.yaml
 
   # What the cluster has
-  kubectl get llsd my-stack -o yaml | kubectl llamastack migrate -f -`
+  kubectl get llsd my-stack -o yaml | kubectl llamastack migrate -f -
+
+  # A config.yaml, run.yaml or its ConfigMap, for another release line of the server
+  kubectl llamastack migrate -f run.yaml --to 1.5 > config.yaml`
 
 type options struct {
 	files    files.Resources
 	settings files.Settings
 	output   cli.Output
+	to       lineFlag
 }
 
 // New returns the migrate command.
@@ -49,8 +58,11 @@ func New(streams cli.Streams) *cobra.Command {
 		Example: examples,
 		Args:    files.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := errors.Join(o.output.Check(), o.settings.CheckStdin(o.files.Names...)); err != nil {
+			if err := errors.Join(o.output.Check(), o.settings.CheckStdin(o.files.Names...), o.to.check(o.output)); err != nil {
 				return err
+			}
+			if o.to.name != "" {
+				return o.to.run(cmd.Context(), &o.files, streams)
 			}
 			return cli.Fail(o.run(cmd.Context(), streams))
 		},
@@ -58,6 +70,7 @@ func New(streams cli.Streams) *cobra.Command {
 	o.files.AddTo(cmd)
 	o.settings.AddTo(cmd)
 	o.output.AddTo(cmd)
+	o.to.addTo(cmd)
 	return cmd
 }
 
