@@ -153,3 +153,21 @@ func TestMigrateAsksForTheConfigMap(t *testing.T) {
 		t.Errorf("exit code %d:\n%s%s", r.code, r.err, r.out)
 	}
 }
+
+// A configuration alone becomes a resource.
+//
+// Proves: R88.
+func TestMigrateTakesAConfigurationAlone(t *testing.T) {
+	file := write(t, "version: 2\nimage_name: My Server\napis: [inference]\nproviders:\n  inference:\n"+
+		"  - {provider_id: vllm, provider_type: 'remote::vllm', config: {url: 'http://vllm:8000/v1', api_token: canary-4711}}\n")
+	r := run(t, "", "migrate", "-f", file)
+	for _, want := range []string{"name: my-server\n", "name: starter\n", "endpoint: http://vllm:8000/v1\n", "name: my-server-vllm\n"} {
+		if !strings.Contains(r.out, want) {
+			t.Errorf("no %q in\n%s", want, r.out)
+		}
+	}
+	if r.code != cli.ExitOK || strings.Contains(r.out+r.err, "canary") || strings.Contains(r.out, "overrideConfig") ||
+		!strings.HasPrefix(r.err, "note: "+file+":1 is taken for a server of the distribution starter, release line ") {
+		t.Errorf("exit code %d:\n%s%s", r.code, r.err, r.out)
+	}
+}

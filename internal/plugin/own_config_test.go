@@ -3,14 +3,13 @@
 package plugin_test
 
 import (
-	"path/filepath"
+	"os"
+	"slices"
 	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/yaml"
-
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/names"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/plugin/cli"
@@ -46,7 +45,7 @@ data:
     providers:
       inference:
       - {provider_id: vllm, provider_type: "remote::vllm", config: {url: "http://vllm:8000/v1"}}
-    storage: {backends: {}, stores: {}}
+    storage: {backends: {kv_default: {type: kv_sqlite, db_path: /.llama/kv.db}, sql_default: {type: sql_sqlite, db_path: /.llama/sql.db}}}
     server: {insecure: true}
 ---
 apiVersion: llamastack.io/v1alpha2
@@ -71,32 +70,37 @@ spec:
 	}
 }
 
-// Proves: R88 (the page shows what validate and migrate report about its example).
+// Proves: R88 (the page shows what validate and migrate report about its examples).
 func TestPageOfOwnConfigurationsShowsTheFindings(t *testing.T) {
 	const page = "../../docs/bring-your-own-config.md"
-	var shown []string
-	directory := t.TempDir()
-	for _, b := range framework.CodeBlocks(t, page) {
-		switch {
-		case b.Info == "console":
-			shown = append(shown, b.Text)
-		case b.Info == "yaml" && len(shown) == 0:
-			framework.WriteFile(t, filepath.Join(directory, "my-stack.yaml"), b.Text)
+	blocks := framework.CodeBlocks(t, page)
+	t.Chdir(t.TempDir())
+	example, commands := "", 0
+	for _, b := range blocks {
+		switch b.Info {
+		case "yaml":
+			example = b.Text
+		case "console":
+			commands++
+			first, want, _ := strings.Cut(b.Text, "\n")
+			command, target, redirected := strings.Cut(strings.TrimPrefix(first, "$ kubectl llamastack "), " > ")
+			args := strings.Fields(command)
+			file := args[slices.Index(args, "-f")+1]
+			if _, err := os.Stat(file); err != nil { // a later command runs on an earlier example
+				framework.WriteFile(t, file, example)
+			}
+			r := run(t, "", args...)
+			got := r.out + r.err
+			if redirected {
+				framework.WriteFile(t, target, r.out)
+				got = r.err
+			}
+			if strings.TrimSpace(got) != strings.TrimSpace(want) || r.code != cli.ExitOK {
+				t.Errorf("%s: exit code %d\n%s\nwant\n%s", first, r.code, got, want)
+			}
 		}
 	}
-	t.Chdir(directory)
-	for i, verb := range []string{"validate", "migrate"} {
-		command, want, _ := strings.Cut(shown[i], "\n")
-		if !strings.HasPrefix(command, "$ kubectl llamastack "+verb+" -f my-stack.yaml") {
-			t.Errorf("the page runs %q", command)
-		}
-		r := run(t, "", verb, "-f", "my-stack.yaml")
-		got := r.out + r.err
-		if verb == "migrate" {
-			got = r.err // the command redirects the result
-		}
-		if diff := cmp.Diff(strings.TrimSpace(want), strings.TrimSpace(got)); diff != "" || r.code != cli.ExitOK {
-			t.Errorf("%s: exit code %d (-want +got):\n%s", verb, r.code, diff)
-		}
+	if commands != 3 {
+		t.Errorf("the page runs %d commands", commands)
 	}
 }

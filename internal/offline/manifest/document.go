@@ -28,7 +28,13 @@ type Document struct {
 	Object map[string]any
 
 	node *yaml.Node
+	// text is the document in its file, and begin its first line; empty for an item of a list.
+	text  []byte
+	begin int
 }
+
+// Text returns the document as its file has it, with comments, and its first line. An item of a list has no text.
+func (d *Document) Text() (text []byte, line int) { return d.text, d.begin }
 
 // APIVersion returns the apiVersion; may be empty.
 func (d *Document) APIVersion() string { return textAt(d.Object, "apiVersion") }
@@ -167,9 +173,10 @@ func parse(file string, line int, text []byte) (*Document, error) {
 		return nil, nil
 	}
 	if len(root.Content) == 0 {
-		return &Document{File: file, Line: line, Object: object}, nil
+		return &Document{File: file, Line: line, Object: object, text: text, begin: line}, nil
 	}
-	return &Document{File: file, Line: root.Content[0].Line, Object: object, node: root.Content[0]}, nil
+	return &Document{File: file, Line: root.Content[0].Line, Object: object, node: root.Content[0], text: text,
+		begin: line}, nil
 }
 
 // isJSON reports whether the text is a JSON object.

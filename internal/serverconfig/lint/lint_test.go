@@ -74,8 +74,8 @@ func TestCheckReportsPositionCauseAndFix(t *testing.T) {
 		"default store without its backend": {"0.4", "version: 2\nimage_name: a\nproviders: {}\nstorage:\n  backends:\n" +
 			"    kv_default: {type: kv_sqlite, db_path: a}\n    sql: {type: sql_sqlite, db_path: a}\n" +
 			"  stores:\n    inference: {backend: sql, table_name: a}\n", nil, []string{
-			"Refused config.yaml:9:5: storage.stores.conversations: the file does not have this store, and its default is a backend " +
-				"sql_default, which is not in the file: add the store, with one of the backends",
+			"Refused config.yaml:6:5: storage.backends: has no sql_default of type sql_…, which is the default of stores that the " +
+				"file does not have: conversations: add it, or these stores under storage.stores with another backend",
 		}},
 		"unknown variables": {"1.5", head + "providers: {}\nimage_name: ${env.UNSET}\n", nil, nil},
 	} {

@@ -371,23 +371,26 @@ func (l *linter) storage(n *yaml.Node) {
 	l.defaultStores(n)
 }
 
-// defaultStores checks the stores that the file does not have: their defaults refer to backends, too. The release line
-// that requires the section storage has no such defaults.
+// defaultStores checks the backends of stores that the file leaves to their defaults. The release line that requires
+// the section storage has no such defaults.
 func (l *linter) defaultStores(storage *yaml.Node) {
 	backends := document.Child(storage, "backends")
 	if backends == nil || backends.Kind != yaml.MappingNode || l.line.Sections["storage"].Required {
 		return
 	}
+	users := map[catalog.StoreKind][]string{}
 	for _, name := range slices.Sorted(maps.Keys(l.line.Stores)) {
 		store := l.line.Stores[name]
-		backend := string(store.Kind) + "_default"
-		kind := document.Text(document.Child(document.Child(backends, backend), "type"))
-		if _, given := document.IndexOf(document.Child(storage, "stores"), name); given || store.Default == "" ||
-			strings.HasPrefix(kind, string(store.Kind)+"_") || document.HasReference(kind) {
-			continue
+		kind := document.Text(document.Child(document.Child(backends, string(store.Kind)+"_default"), "type"))
+		if _, given := document.IndexOf(document.Child(storage, "stores"), name); !given && store.Default != "" &&
+			!strings.HasPrefix(kind, string(store.Kind)+"_") && !document.HasReference(kind) {
+			users[store.Kind] = append(users[store.Kind], name)
 		}
-		l.add(Refused, nil, "storage.stores."+name, fmt.Sprintf("the file does not have this store, and its default is a "+
-			"backend %s, which is not in the file", backend), "add the store, with one of the backends")
+	}
+	for _, kind := range slices.Sorted(maps.Keys(users)) {
+		l.add(Refused, backends, "storage.backends", fmt.Sprintf("has no %s_default of type %s_…, which is the default of "+
+			"stores that the file does not have: %s", kind, kind, limits.Names(users[kind])),
+			"add it, or these stores under storage.stores with another backend")
 	}
 }
 

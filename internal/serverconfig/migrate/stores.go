@@ -95,7 +95,8 @@ func (m *migration) stores(entry document.Entry, row *catalog.Provider, config *
 }
 
 // moveField moves a store to another field, as a reference of the kind.
-func (m *migration) moveField(entry document.Entry, kind catalog.StoreKind, config *yaml.Node, p pair, to, path string) {
+func (m *migration) moveField(entry document.Entry, kind catalog.StoreKind, config *yaml.Node, p pair,
+	to, path string) {
 	store := p.value
 	old, other := isOldStore(store), kindOf(store) != "" && kindOf(store) != kind
 	if p.key == to && !old && !other || store.Kind != yaml.MappingNode {
@@ -190,7 +191,8 @@ func (m *migration) requiredStores(entry document.Entry, row *catalog.Provider, 
 }
 
 // implicitBackend writes an optional store whose default refers to a backend that the file does not have.
-func (m *migration) implicitBackend(entry document.Entry, field catalog.Field, name string, config *yaml.Node, path string) {
+func (m *migration) implicitBackend(entry document.Entry, field catalog.Field, name string, config *yaml.Node,
+	path string) {
 	backends := m.child("storage", "backends")
 	if field.Store == "" || name != "store" || backends == nil || len(backends.Content) == 0 ||
 		document.Child(config, name) != nil || document.Child(backends, defaultBackend(field.Store)) != nil {
