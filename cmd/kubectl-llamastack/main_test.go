@@ -91,6 +91,7 @@ func newReader(t *testing.T) reader {
 	r.copy(t, testdata+"good/v1alpha1.yaml", "v1alpha1-stack.yaml")
 	r.copy(t, testdata+"settings.yaml", "settings.yaml")
 	r.copy(t, testdata+"base.yaml", "config.yaml")
+	r.copy(t, "distributions/starter/0.3.yaml", "run.yaml")
 	return r
 }
 
