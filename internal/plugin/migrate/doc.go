@@ -6,4 +6,6 @@
 // Only variables that the distribution reads for a provider or that name a model become fields. The verb compares the
 // effective configurations before and after, and prints nothing if they differ except for two known improvements. It
 // needs no cluster.
+//
+// With --to, the verb rewrites a server's own configuration for another release line.
 package migrate
