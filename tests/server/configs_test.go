@@ -17,6 +17,7 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/document"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/lint"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/migrate"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
@@ -28,11 +29,7 @@ func TestLintAgreesWithTheServer(t *testing.T) {
 	if len(files) < 60 {
 		t.Fatalf("%d files", len(files))
 	}
-	given := document.Variables{"HOME": true, "PATH": true}
-	for line := range strings.Lines(string(framework.ReadFile(t, "testdata/configs/env"))) {
-		name, _, _ := strings.Cut(line, "=")
-		given[name] = true
-	}
+	given := givenInCorpus(t)
 	packaged := map[string][]byte{}
 	if os.Getenv(everywhere) != "" {
 		for _, r := range releases(t) {
@@ -52,6 +49,58 @@ func TestLintAgreesWithTheServer(t *testing.T) {
 		}
 		framework.WriteFile(t, filepath.Join(dir, "env"), framework.ReadFile(t, "testdata/configs/env"))
 		for _, v := range validate(t, r, append([]string{"--libyaml"}, files...)...) {
+			compareFindings(t, v.Config, v, lint.Check(t.Context(), &lint.Input{
+				Content: framework.ReadFile(t, v.Config), Line: lineOf(t, r), Release: r.version, Variables: given,
+			}))
+		}
+	})
+}
+
+// givenInCorpus returns the environment variables that the files of testdata/configs are checked with.
+func givenInCorpus(t *testing.T) document.Variables {
+	t.Helper()
+	given := document.Variables{"HOME": true, "PATH": true}
+	for line := range strings.Lines(string(framework.ReadFile(t, "testdata/configs/env"))) {
+		name, _, _ := strings.Cut(line, "=")
+		given[name] = true
+	}
+	return given
+}
+
+// migratedTo are the release lines to which all configurations are migrated, unless everywhere is set.
+var migratedTo = []string{"0.3", "0.7", "1.0", "1.5"}
+
+// Proves: R88 (the server takes migrated configurations without findings, and refuses those with a finding).
+func TestLintAgreesOnMigratedConfigurations(t *testing.T) {
+	t.Parallel()
+	var files []string
+	for _, pattern := range []string{"testdata/configs/*.yaml", "../../distributions/*/*.yaml",
+		"../../internal/serverconfig/migrate/testdata/*.yaml"} {
+		found, err := filepath.Glob(pattern)
+		framework.NoError(t, err)
+		if len(found) < 4 {
+			t.Fatalf("%s: %d files", pattern, len(found))
+		}
+		files = append(files, found...)
+	}
+	given := givenInCorpus(t)
+	forEachRelease(t, func(t *testing.T, r release) {
+		if !r.newest || os.Getenv(everywhere) == "" && !slices.Contains(migratedTo, r.line) {
+			return
+		}
+		dir := t.TempDir()
+		framework.WriteFile(t, filepath.Join(dir, "env"), framework.ReadFile(t, "testdata/configs/env"))
+		var results []string
+		for _, file := range files {
+			result, _, err := migrate.Rewrite(framework.ReadFile(t, file), lineOf(t, r))
+			if err != nil {
+				continue // no configuration: see TestLintAgreesWithTheServer
+			}
+			name := filepath.Base(filepath.Dir(file)) + "-" + filepath.Base(file)
+			results = append(results, filepath.Join(dir, name))
+			framework.WriteFile(t, results[len(results)-1], result)
+		}
+		for _, v := range validate(t, r, append([]string{"--libyaml"}, results...)...) {
 			compareFindings(t, v.Config, v, lint.Check(t.Context(), &lint.Input{
 				Content: framework.ReadFile(t, v.Config), Line: lineOf(t, r), Release: r.version, Variables: given,
 			}))

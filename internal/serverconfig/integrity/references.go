@@ -117,15 +117,20 @@ func (c *check) connectors() {
 	}
 }
 
-// providerID checks a reference to a provider. It skips empty references and those that the environment decides; a
-// conditional provider counts as existing.
+// providerID checks a reference to a provider. It skips empty references and those that the environment decides. A
+// conditional provider counts as existing, unless it is known to be off in the user's own file.
 func (c *check) providerID(ref *yaml.Node, api string, providers *document.ProviderSet, path func() string) {
 	name := document.IdentityOf(ref)
 	if name.Presence == document.Conditional && !c.env.Given().Enables(name) {
 		return // probably disabled: the server skips it
 	}
-	if _, known := providers.Find(name.ID); name.ID == "" || known || providers.HasUnknown ||
-		c.problems.Full(problem.Error) {
+	found, known := providers.Find(name.ID)
+	if off := c.env.Given().MissingSwitch(found); known && off != "" && c.own && c.env.Given() != nil {
+		c.inconsistent(path(), fmt.Sprintf("the %s provider %s is off, because nothing sets %s", api, name.ID, off),
+			"set the environment variable, or remove the reference")
+		return
+	}
+	if name.ID == "" || known || providers.HasUnknown || c.problems.Full(problem.Error) {
 		return
 	}
 	c.broken(path(), fmt.Sprintf("there is no %s provider with the id %q", api, name.ID),

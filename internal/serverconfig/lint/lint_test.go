@@ -77,6 +77,12 @@ func TestCheckReportsPositionCauseAndFix(t *testing.T) {
 			"Refused config.yaml:6:5: storage.backends: has no sql_default of type sql_…, which is the default of stores that the " +
 				"file does not have: conversations: add it, or these stores under storage.stores with another backend",
 		}},
+		"reference to a provider that is off": {"1.5", head + "providers:\n  inference:\n  - {provider_id: \"${env.A:+b}\", provider_type: " +
+			"\"remote::openai\"}\nregistered_resources:\n  models:\n  - {model_id: a, provider_id: b}\n", document.Variables{"B": true},
+			[]string{
+				"Refused config.yaml:10:32: registered_resources.models[0].provider_id: the inference provider b is off, because nothing " +
+					"sets A: set the environment variable, or remove the reference",
+			}},
 		"unknown variables": {"1.5", head + "providers: {}\nimage_name: ${env.UNSET}\n", nil, nil},
 	} {
 		if diff := cmp.Diff(c.want, check(t, c.line, c.content, c.given)); diff != "" {

@@ -44,22 +44,28 @@ func (m *migration) apis() {
 // apiNames renames and removes APIs in the list apis.
 func (m *migration) apiNames(list *yaml.Node) {
 	var names []*yaml.Node
+	listed := map[string]bool{}
+	for _, n := range document.Items(list) {
+		listed[document.Text(n)] = true
+	}
 	for i, n := range document.Items(list) {
 		name, path := document.Text(n), index("apis", i)
 		_, known := m.line.APIOf(name)
 		_, renamed := m.line.APIOf(otherNames[name])
 		switch {
 		case known && !slices.Contains(m.removed, name) || slices.Contains(m.line.InternalAPIs, name):
+		case renamed && listed[otherNames[name]]:
+			m.add(Removed, n, path, name+" is removed", m.reads(otherNames[name]+", which is in the list, too"))
+			continue
 		case renamed:
 			n.Value = otherNames[name]
+			listed[n.Value] = true
 			m.add(Rewritten, n, path, name+" is "+n.Value+" now", m.reads("this name"))
 		case m.knownElsewhere(name):
 			m.add(Removed, n, path, name+" is removed", m.withoutAPI(name))
 			continue
 		}
-		if !slices.ContainsFunc(names, func(other *yaml.Node) bool { return other.Value == n.Value }) {
-			names = append(names, n)
-		}
+		names = append(names, n)
 	}
 	if list != nil && list.Kind == yaml.SequenceNode && len(names) < len(list.Content) {
 		list.Content = names

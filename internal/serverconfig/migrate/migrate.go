@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 
 	"go.yaml.in/yaml/v3"
 
@@ -76,16 +75,22 @@ func ToLine(root *yaml.Node, line *catalog.Line) []Change {
 // sorted returns the changes by line. It omits the references to environment variables, which are the first ones, in
 // parts that are removed.
 func sorted(changes []Change, references int) []Change {
+	removed := map[string]bool{}
+	for i := range changes {
+		removed[changes[i].Path] = removed[changes[i].Path] || changes[i].Action == Removed
+	}
 	isRemoved := func(path string) bool {
-		return slices.ContainsFunc(changes, func(c Change) bool {
-			rest, below := strings.CutPrefix(path, c.Path)
-			return c.Action == Removed && below && (strings.HasPrefix(rest, ".") || strings.HasPrefix(rest, "["))
-		})
+		for i, r := range path {
+			if (r == '.' || r == '[') && removed[path[:i]] {
+				return true
+			}
+		}
+		return false
 	}
 	var kept []Change
-	for i, c := range changes {
-		if i >= references || !isRemoved(c.Path) {
-			kept = append(kept, c)
+	for i := range changes {
+		if i >= references || !isRemoved(changes[i].Path) {
+			kept = append(kept, changes[i])
 		}
 	}
 	slices.SortStableFunc(kept, func(a, b Change) int {
@@ -112,6 +117,8 @@ type migration struct {
 	from []string
 	// old means that the file has parts of llama-stack 0.2, and ownStorage that the section storage is new.
 	old, ownStorage bool
+	// places are the names of the backends by their content.
+	places map[string]string
 	// removed are the APIs that were removed with their providers.
 	removed []string
 	changes []Change

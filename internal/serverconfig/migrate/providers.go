@@ -41,29 +41,26 @@ var typeFixes = map[string]string{
 	"inference/inline::meta-reference": "run the model with a model server, and use remote::vllm",
 }
 
+// codeInterpreter is a type of llama-stack 0.2 that no known release line has.
+const codeInterpreter = "inline::code-interpreter"
+
 // providers rewrites the types and configurations of all providers.
 func (m *migration) providers() {
 	for api, list := range document.Members(document.Child(m.root, "providers")) {
-		if at, ok := m.codeInterpreter(api, list); ok {
-			list.Content = slices.Delete(list.Content, at, at+1)
+		var kept []*yaml.Node
+		for i, n := range document.Items(list) {
+			entry := document.Entry{API: api, Index: i, Node: n}
+			if api == "tool_runtime" && entry.Type() == codeInterpreter {
+				m.add(Removed, n, entry.Path(), "is removed", m.hasNo("type "+codeInterpreter)+", and nothing replaces it")
+				continue
+			}
+			m.provider(entry)
+			kept = append(kept, n)
 		}
-		for i, entry := range document.Items(list) {
-			m.provider(document.Entry{API: api, Index: i, Node: entry})
-		}
-	}
-}
-
-// codeInterpreter returns the position of the code interpreter of llama-stack 0.2, which no known release line has.
-func (m *migration) codeInterpreter(api string, list *yaml.Node) (int, bool) {
-	const name = "inline::code-interpreter"
-	for i, entry := range document.Items(list) {
-		at := document.Entry{API: api, Index: i, Node: entry}
-		if api == "tool_runtime" && at.Type() == name {
-			m.add(Removed, entry, at.Path(), "is removed", m.hasNo("type "+name)+", and nothing replaces it")
-			return i, true
+		if len(kept) < len(document.Items(list)) {
+			list.Content = kept
 		}
 	}
-	return 0, false
 }
 
 func (m *migration) provider(entry document.Entry) {

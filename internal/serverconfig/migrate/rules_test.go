@@ -41,6 +41,10 @@ func TestRules(t *testing.T) {
 			"1.5", head + "registered_resources:\n  connectors: [{connector_id: a, connector_type: mcp, url: b}]\n  models: []\n",
 			head + "registered_resources:\n  models: []\nconnectors: [{connector_id: a, connector_type: mcp, url: b}]\n",
 		},
+		"names of two release lines": {
+			"0.7", "version: 2\ndistro_name: a\napis: [agents, inference, responses, inference]\nproviders: {}\n",
+			"version: 2\ndistro_name: a\napis: [inference, responses, inference]\nproviders: {}\n",
+		},
 		"an empty list of APIs of an older release line": {
 			"1.5", "version: 2\ndistro_name: a\napis: []\nproviders: {}\nserver: {insecure: true, cors: true}\n",
 			"version: 2\ndistro_name: a\nproviders: {}\nserver: {insecure: true}\n",

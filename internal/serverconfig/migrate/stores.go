@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
-	"reflect"
 	"slices"
 	"strings"
 
@@ -285,10 +284,15 @@ func (m *migration) moveStore(store *yaml.Node, kind catalog.StoreKind, owner, p
 // place returns the name of an equal backend, or adds the backend.
 func (m *migration) place(backend *yaml.Node, kind catalog.StoreKind, owner string) string {
 	backends := m.backends()
-	for name, other := range document.Members(backends) {
-		if reflect.DeepEqual(document.Plain(other), document.Plain(backend)) {
-			return name
+	if m.places == nil {
+		m.places = map[string]string{}
+		for name, other := range document.Members(backends) {
+			m.places[fmt.Sprint(document.Plain(other))] = name
 		}
+	}
+	content := fmt.Sprint(document.Plain(backend)) // with sorted keys
+	if name, ok := m.places[content]; ok {
+		return name
 	}
 	name := defaultBackend(kind)
 	for i := 1; document.Child(backends, name) != nil; i++ {
@@ -298,6 +302,7 @@ func (m *migration) place(backend *yaml.Node, kind catalog.StoreKind, owner stri
 		}
 	}
 	document.Set(backends, name, backend)
+	m.places[content] = name
 	return name
 }
 
