@@ -100,7 +100,10 @@ func (r *Converted) addFindings(findings []ogx.Finding, loss problem.Severity) {
 		p := problem.Problem{
 			Reason: problem.ReviewConversion, Severity: problem.Warning, Path: f.Path, Detail: f.Detail, Fix: f.Fix,
 		}
-		if f.Lost != "" {
+		switch {
+		case f.Refused:
+			p.Severity = problem.Error
+		case f.Lost != "":
 			p.Severity, p.Detail = loss, fmt.Sprintf("is lost (%s): %s", f.Lost, f.Detail)
 		}
 		before := len(r.Problems)

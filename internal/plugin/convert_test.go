@@ -212,6 +212,12 @@ func TestConvertAcceptsNoLossByItself(t *testing.T) {
 			}
 		}
 	}
+	const invalid = "apiVersion: llamastack.io/v1alpha1\nkind: LlamaStackDistribution\nmetadata: {name: a}\nspec: {server: {distribution: {}}}\n"
+	r := run(t, invalid, "convert", "-f", "-", "--to", ogxVersion, "--accept-loss")
+	if r.code != cli.ExitFailure || r.out != "" || !strings.Contains(r.err, "a: spec: the API server would refuse the converted resource: needs the field distribution") ||
+		strings.Contains(r.err, "--accept-loss") {
+		t.Errorf("an invalid resource: exit code %d: %s\n%s", r.code, r.err, r.out)
+	}
 	if help := run(t, "", "convert", "--help"); !strings.Contains(help.out, "--accept-loss") || !strings.Contains(help.out, "exit status 1") {
 		t.Errorf("the help does not name the flag:\n%s", help.out)
 	}

@@ -555,7 +555,8 @@ func (s *source) removeRefused(to map[string]any) {
 			case i > 0 && found[i-1].at.isIn(v.at):
 				continue // may be valid without its inner value
 			case len(v.at) == len(root):
-				s.lose("spec", to["spec"], "the result is not a valid "+Kind+": "+v.detail, "correct it")
+				s.findings = append(s.findings, Finding{Path: "spec", Refused: true,
+					Detail: "the API server would refuse the converted resource: " + v.detail, Fix: "correct it"})
 				return
 			}
 			value := remove(to, v.at)

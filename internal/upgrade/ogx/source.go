@@ -22,6 +22,8 @@ type Finding struct {
 	Path string
 	// Lost is the type of the lost value, such as "object"; empty if nothing is lost.
 	Lost string
+	// Refused means that the API server refuses the result, because the input is not valid either.
+	Refused bool
 	// Detail is the reason and Fix the remedy.
 	Detail, Fix string
 }
