@@ -32,8 +32,8 @@ type Converted struct {
 	Resource
 	// Object is the converted object; nil on errors.
 	Object map[string]any
-	// Lost are the problems about fields that the target kind does not have.
-	Lost problem.List
+	// Lost are the fields that the target kind cannot express.
+	Lost []LostField
 }
 
 // Convert converts a document that Recognizes accepts. It fails on unknown fields and wrong types, and warns about

@@ -5,14 +5,18 @@ package offline
 import (
 	"cmp"
 	"context"
+	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
-	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha1"
+	"k8s.io/utils/ptr"
+
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/offline/manifest"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/build"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/upgrade/ogx"
 )
 
@@ -26,15 +30,23 @@ func IsOGXServer(d *manifest.Document) bool {
 	return slices.Contains([]string{group + "/" + version, group + "/v1alpha1"}, d.APIVersion()) && d.Kind() == ogx.Kind
 }
 
-// ConvertKind converts a LlamaStackDistribution or an OGXServer to one of Kinds. It warns about each field that the
-// target does not have.
-func (c *Cluster) ConvertKind(ctx context.Context, d *manifest.Document, to string) *Converted {
+// LostField is a field that the target kind cannot express.
+type LostField struct {
+	problem.Problem
+	// ValueType is the JSON type of its value.
+	ValueType string
+}
+
+// ConvertKind converts a LlamaStackDistribution or an OGXServer to one of Kinds. A field that the target cannot express
+// is a problem of the severity loss.
+func (c *Cluster) ConvertKind(ctx context.Context, d *manifest.Document, to string, loss problem.Severity) *Converted {
 	if IsOGXServer(d) {
 		r := &Converted{Resource: Resource{Document: d}, Object: d.Object}
 		if to != ogx.APIVersion {
-			var losses []ogx.Loss
-			r.Object, losses = ogx.To(d.Object)
-			r.addLosses(losses, v1alpha2.Kind)
+			var findings []ogx.Finding
+			r.Object, findings = ogx.To(d.Object, c.keysIn(d.Namespace()))
+			r.addFindings(findings, loss)
+			r.warnRejected(ctx, c)
 		}
 		return r
 	}
@@ -45,32 +57,62 @@ func (c *Cluster) ConvertKind(ctx context.Context, d *manifest.Document, to stri
 	if r.Failed() {
 		return r
 	}
-	var losses []ogx.Loss
 	if r.Object["apiVersion"] != d.APIVersion() {
 		r.warnVariables(c)
 		r.warnRejected(ctx, c)
 	}
-	for _, path := range v1alpha1.CarriedPaths(r.Object) { // OGXServer drops fields in the annotation
-		losses = append(losses, ogx.Loss{Path: path})
-	}
-	r.addLosses(losses, ogx.Kind)
-	if len(r.allowedFrom(ctx, c)) > 0 {
-		r.warn(build.PathAllowedFrom, "has no effect here, as in release 0.9, but the operator of OGXServer enforces it",
-			"check that it allows all clients")
-	}
-	r.Object, losses = ogx.From(r.Object)
-	r.addLosses(losses, ogx.Kind)
+	around := c.surroundings(r)
+	var findings []ogx.Finding
+	r.Object, findings = ogx.From(r.Object, around)
+	r.addFindings(findings, loss)
 	return r
 }
 
-func (r *Converted) addLosses(losses []ogx.Loss, kind string) {
-	defer r.sort()
-	for _, l := range losses {
-		before := len(r.Problems)
+// surroundings returns what the conversion to OGXServer needs besides the spec. It warns about an allowedFrom that
+// starts to have an effect.
+func (c *Cluster) surroundings(r *Converted) ogx.Surroundings {
+	around := ogx.Surroundings{NetworkPolicy: ptr.Deref(c.Settings.NetworkPolicy, false)}
+	cr, err := typed(r.Object)
+	if err != nil {
+		return around
+	}
+	in := build.NewInputs(cr)
+	in.NetworkPolicyFlag = c.Settings.NetworkPolicy
+	around.Keys = c.keysIn(cr.Namespace)
+	if in.IgnoresAllowedFrom() && !slices.Contains(cr.Spec.Networking.AllowedFrom.Namespaces, objects.AllNamespaces) {
 		r.addOperatorProblem(problem.Problem{
-			Reason: problem.ReviewConversion, Severity: problem.Warning, Path: l.Path, Detail: cmp.Or(l.Detail, kind+" cannot "+
-				"express this field"), Fix: l.Fix,
+			Reason: problem.ReviewConversion, Severity: problem.Warning, Path: build.PathAllowedFrom,
+			Detail: "has no effect here, as in release 0.9, but the operator of OGXServer enforces it",
+			Fix:    "check that it allows all clients",
 		})
-		r.Lost = append(r.Lost, r.Problems[before])
+	}
+	return around
+}
+
+// keysIn returns a function that returns the keys of the given ConfigMaps of a namespace.
+func (c *Cluster) keysIn(namespace string) func(string) []string {
+	namespace = cmp.Or(namespace, c.Namespace, DefaultNamespace)
+	return func(name string) []string {
+		return slices.Sorted(maps.Keys(c.configMapData(namespace, name)))
+	}
+}
+
+func (r *Converted) addFindings(findings []ogx.Finding, loss problem.Severity) {
+	defer r.sort()
+	for _, f := range findings {
+		p := problem.Problem{
+			Reason: problem.ReviewConversion, Severity: problem.Warning, Path: f.Path, Detail: f.Detail, Fix: f.Fix,
+		}
+		switch {
+		case f.Refused:
+			p.Severity = problem.Error
+		case f.Lost != "":
+			p.Severity, p.Detail = loss, fmt.Sprintf("is lost (%s): %s", f.Lost, f.Detail)
+		}
+		before := len(r.Problems)
+		r.addOperatorProblem(p)
+		if f.Lost != "" {
+			r.Lost = append(r.Lost, LostField{r.Problems[before], f.Lost})
+		}
 	}
 }

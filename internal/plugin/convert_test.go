@@ -151,40 +151,135 @@ func trees(t *testing.T, text string) []map[string]any {
 	return list
 }
 
-// Proves: R22, FR-075 (lost fields are reported with their line, and listed in JSON).
+const (
+	ogxVersion = "ogx.io/v1beta1"
+	ownVersion = "llamastack.io/v1alpha2"
+)
+
+// Proves: R22, R98, FR-075 (what both kinds can say is converted in both directions, with exit status 0).
 func TestConvertToOGXServerAndBack(t *testing.T) {
-	const ogx, own = "ogx.io/v1beta1", "llamastack.io/v1alpha2"
-	const sample = samplesDir + "/v1alpha2-two-providers.yaml"
-	there := run(t, "", "convert", "-f", sample, "--to", ogx)
-	back := run(t, there.out, "convert", "-f", "-", "--to", own)
-	if there.code != cli.ExitOK || back.code != cli.ExitOK || back.err != "" || !strings.Contains(there.err, ": spec.resources: OGXServer registers no resources: ") {
-		t.Errorf("exit codes %d and %d\n%s%s", there.code, back.code, there.err, back.err)
+	for _, sample := range []string{"two-providers", "simple", "redis", "postgres", "allowed-from", "autoscaling", "openai"} {
+		there := run(t, "", "convert", "-f", samplesDir+"/v1alpha2-"+sample+".yaml", "--to", ogxVersion)
+		if there.code != cli.ExitOK || strings.Contains(there.err, "is lost") || !strings.Contains(there.out, "\n  resources:\n    models:\n") {
+			t.Errorf("%s: exit code %d: %s\n%s", sample, there.code, there.err, there.out)
+		}
+		back := run(t, there.out, "convert", "-f", "-", "--to", ownVersion)
+		if back.code != cli.ExitOK || strings.Contains(back.err, "is lost") {
+			t.Errorf("%s: exit code %d: %s", sample, back.code, back.err)
+		}
+		if checked := run(t, back.out, "validate", "-f", "-"); checked.code != cli.ExitOK {
+			t.Errorf("%s: after the way there and back:\n%s", sample, checked.out)
+		}
 	}
-	if checked := run(t, back.out, "validate", "-f", "-"); checked.code != cli.ExitOK {
-		t.Errorf("after the way there and back:\n%s", checked.out)
+	r := run(t, "apiVersion: ogx.io/v1beta1\nkind: OGXServer\nmetadata: {name: a}\nspec: {distribution: {name: starter}, network: {port: 80}}\n",
+		"convert", "-f", "-", "--to", ownVersion)
+	if r.code != cli.ExitOK || !strings.Contains(r.err, "spec.networking.port: the API server would reject the converted resource: ") &&
+		!strings.Contains(r.err, "spec.networking.port") {
+		t.Errorf("a refused result: exit code %d: %s", r.code, r.err)
 	}
-	older := run(t, strings.Replace(there.out, ogx, "ogx.io/v1alpha1", 1), "convert", "-f", "-", "--to", own)
+	there := run(t, "", "convert", "-f", samplesDir+"/v1alpha2-simple.yaml", "--to", ogxVersion)
+	back := run(t, there.out, "convert", "-f", "-", "--to", ownVersion)
+	older := run(t, strings.Replace(there.out, ogxVersion, "ogx.io/v1alpha1", 1), "convert", "-f", "-", "--to", ownVersion)
 	if older.code != cli.ExitOK || older.out != back.out {
 		t.Errorf("from ogx.io/v1alpha1: exit code %d: %s\n%s", older.code, older.err, cmp.Diff(back.out, older.out))
 	}
-	file := write(t, "apiVersion: llamastack.io/v1alpha1\nkind: LlamaStackDistribution\nmetadata: {name: a}\nspec:\n  server:\n    distribution: {name: starter}\n"+
-		"    containerSpec: {port: 9000}\n    tlsConfig: {caBundle: {configMapName: ca}}\n"+
-		"    userConfig: {configMapName: cm, configMapNamespace: other}\n---\nkind: ConfigMap\napiVersion: v1\nmetadata: {name: ca}\n")
-	r := run(t, "", "convert", "-f", file, "--to", ogx, "-o", "json")
-	if r.code != cli.ExitOK || !strings.Contains(r.err, file+":8: warning: a: spec.server.tlsConfig.caBundle: OGXServer refers to each certificate") {
-		t.Errorf("exit code %d: %s", r.code, r.err)
+}
+
+// Proves: R98 (a loss is an error with the path, the type of the value and the way to keep it, and nothing is printed).
+func TestConvertAcceptsNoLossByItself(t *testing.T) {
+	const ours = "apiVersion: llamastack.io/v1alpha2\nkind: LlamaStackDistribution\nmetadata: {name: a}\nspec:\n  distribution: {name: starter}\n  auth: {provider: kubernetes}\n"
+	const theirs = "apiVersion: ogx.io/v1beta1\nkind: OGXServer\nmetadata: {name: a, namespace: b}\nspec:\n  distribution: {name: starter}\n" +
+		"  praxisMode: {enabled: true}\n  storage:\n    backends: {one: {type: kv_postgres}}\n"
+	const plain = "---\napiVersion: llamastack.io/v1alpha2\nkind: LlamaStackDistribution\nmetadata: {name: c}\nspec: {distribution: {name: starter}}\n"
+	for _, c := range []struct {
+		text, to, made string
+		lost           []string
+	}{
+		{ours, ogxVersion, "kind: OGXServer", []string{"6: %s: a: spec.auth: is lost (object): an OGXServer has no authentication settings: configure server.auth "}},
+		{theirs, ownVersion, "kind: LlamaStackDistribution", []string{
+			"6: %s: a: spec.praxisMode: is lost (object): a LlamaStackDistribution has no Praxis mode: set spec.auth with provider: upstream-header, ",
+			"8: %s: a: spec.storage.backends: is lost (object): a LlamaStackDistribution has one kv and one sql backend: set spec.storage.kv ",
+		}},
+	} {
+		file := write(t, c.text+plain)
+		for _, format := range []string{"yaml", "json"} {
+			refused := run(t, "", "convert", "-f", file, "--to", c.to, "-o", format)
+			accepted := run(t, "", "convert", "-f", file, "--to", c.to, "-o", format, "--accept-loss")
+			for _, lost := range c.lost {
+				if !strings.Contains(refused.err, file+":"+fmt.Sprintf(lost, "error")) || !strings.Contains(accepted.err, file+":"+fmt.Sprintf(lost, "warning")) {
+					t.Errorf("want %s, got\n%s\n%s", lost, refused.err, accepted.err)
+				}
+			}
+			if refused.code != cli.ExitFailure || refused.out != "" || !strings.Contains(refused.err, "with --accept-loss") {
+				t.Errorf("exit code %d: %s\n%s", refused.code, refused.err, refused.out)
+			}
+			if accepted.code != cli.ExitOK || !strings.Contains(strings.ReplaceAll(accepted.out, "\"", ""), c.made) || strings.Contains(accepted.err, "error") {
+				t.Errorf("accepted: exit code %d: %s\n%s", accepted.code, accepted.err, accepted.out)
+			}
+		}
 	}
+	const invalid = "apiVersion: llamastack.io/v1alpha1\nkind: LlamaStackDistribution\nmetadata: {name: a}\nspec: {server: {distribution: {}}}\n"
+	r := run(t, invalid, "convert", "-f", "-", "--to", ogxVersion, "--accept-loss")
+	if r.code != cli.ExitFailure || r.out != "" || !strings.Contains(r.err, "a: spec: the API server would refuse the converted resource: needs the field distribution") ||
+		strings.Contains(r.err, "--accept-loss") {
+		t.Errorf("an invalid resource: exit code %d: %s\n%s", r.code, r.err, r.out)
+	}
+	if help := run(t, "", "convert", "--help"); !strings.Contains(help.out, "--accept-loss") || !strings.Contains(help.out, "exit status 1") {
+		t.Errorf("the help does not name the flag:\n%s", help.out)
+	}
+}
+
+// Proves: R22, R98, FR-075 (lost fields are reported with their line in the user's version, and listed in JSON).
+func TestConvertOldVersionToOGXServer(t *testing.T) {
+	file := write(t, "apiVersion: llamastack.io/v1alpha1\nkind: LlamaStackDistribution\nmetadata: {name: a}\nspec:\n  server:\n    distribution: {name: starter}\n"+
+		"    containerSpec: {port: 9000, name: own}\n    tlsConfig: {caBundle: {configMapName: ca, configMapKeys: [x.pem, y.pem]}}\n"+
+		"    userConfig: {configMapName: cm, configMapNamespace: other}\n---\nkind: ConfigMap\napiVersion: v1\nmetadata: {name: ca}\n")
+	r := run(t, "", "convert", "-f", file, "--to", ogxVersion, "-o", "json", "--accept-loss")
 	made := trees(t, r.out)[0]
 	items, lost := made["items"].([]any), made["notConverted"].([]any)
-	if len(items) != 2 || items[0].(map[string]any)["kind"] != "OGXServer" || items[1].(map[string]any)["kind"] != "ConfigMap" {
-		t.Errorf("items %v", items)
+	if r.code != cli.ExitOK || len(items) != 2 || items[1].(map[string]any)["kind"] != "ConfigMap" {
+		t.Errorf("exit code %d: %s\nitems %v", r.code, r.err, items)
+	}
+	// A LlamaStackDistribution of v1alpha2 trusts one key, but an OGXServer each.
+	spec := items[0].(map[string]any)["spec"].(map[string]any)
+	if diff := cmp.Diff(trees(t, "{trust: {caCertificates: [{name: ca, key: x.pem}, {name: ca, key: y.pem}]}}")[0], spec["tls"]); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 	var paths []string
 	for _, l := range lost {
-		paths = append(paths, fmt.Sprint(l.(map[string]any)["path"], " ", l.(map[string]any)["line"]))
+		l := l.(map[string]any)
+		paths = append(paths, fmt.Sprint(l["path"], " ", l["line"], " ", l["valueType"]))
 	}
-	// The annotation is lost, and with it the namespace, which only v1alpha1 has.
-	if want := []string{"spec.server.userConfig 9", "spec.server.tlsConfig.caBundle 8"}; !slices.Equal(paths, want) || strings.Contains(r.err+r.out, "annotation") {
+	if want := []string{"spec.server.containerSpec.name 7 string", "spec.server.userConfig 9 object"}; !slices.Equal(paths, want) ||
+		strings.Contains(r.err+r.out, "annotation") {
 		t.Errorf("lost: %v, want %v:\n%s%s", paths, want, r.err, r.out)
+	}
+}
+
+// Proves: R41, R98 (a warning that allowedFrom starts to have an effect appears only where it had none).
+func TestConvertToOGXServerWarnsOfNetworkPolicies(t *testing.T) {
+	const old = "apiVersion: llamastack.io/v1alpha1\nkind: LlamaStackDistribution\nmetadata: {name: a}\n" +
+		"spec: {server: {distribution: {name: starter}}, network: {exposeRoute: true, allowedFrom: {namespaces: [%s]}}}\n"
+	const current = "apiVersion: llamastack.io/v1alpha2\nkind: LlamaStackDistribution\nmetadata: {name: a}\n" +
+		"spec: {distribution: {name: starter}, networking: {expose: true, allowedFrom: {namespaces: [b]}}}\n"
+	flag := write(t, "featureFlags: 'enableNetworkPolicy: {enabled: true}'\n")
+	for _, c := range []struct {
+		text string
+		args []string
+		want bool
+	}{
+		{fmt.Sprintf(old, "b"), nil, true}, {fmt.Sprintf(old, "b"), []string{"--settings", flag}, false},
+		{fmt.Sprintf(old, "b, '*'"), nil, false}, {fmt.Sprintf(old, ""), nil, false},
+		{current, nil, false}, {current, []string{"--settings", flag}, false},
+	} {
+		r := run(t, c.text, append([]string{"convert", "-f", "-", "--to", ogxVersion}, c.args...)...)
+		if got := strings.Contains(r.err, "spec.network.allowedFrom: has no effect here, as in release 0.9, but the operator of OGXServer enforces it: "); got != c.want || r.code != cli.ExitOK || strings.Contains(r.err, "has no effect") != c.want {
+			t.Errorf("%s%v: exit code %d:\n%s", c.text, c.args, r.code, r.err)
+		}
+	}
+	restricted := run(t, fmt.Sprintf(old, ""), "convert", "-f", "-", "--to", ogxVersion, "--settings", flag)
+	if open := run(t, fmt.Sprintf(old, ""), "convert", "-f", "-", "--to", ogxVersion); !strings.Contains(restricted.out, "policy:\n      enabled: true\n") ||
+		!strings.Contains(open.out, "policy:\n      enabled: false\n") {
+		t.Errorf("the policy does not follow the feature flag:\n%s%s", restricted.out, open.out)
 	}
 }

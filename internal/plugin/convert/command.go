@@ -16,6 +16,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/offline/manifest"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/plugin/cli"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/plugin/files"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 )
 
 type options struct {
@@ -23,6 +24,8 @@ type options struct {
 	to       string
 	output   string
 	settings files.Settings
+	// acceptLoss prints the result although the target kind cannot express every field.
+	acceptLoss bool
 }
 
 const (
@@ -46,9 +49,10 @@ llamastack.io/conversion keeps values that have no field in the other version. W
 Documents of other kinds are printed unchanged. If there is an error, nothing is printed.
 
 OGXServer is the kind of the operator of OGX, the successor of llama-stack. Neither kind can express everything that
-the other can: a warning names each field that is lost, and -o json lists these fields under notConverted, next to the
-items. The command does not validate an OGXServer: for unknown fields, wrong types and anything else that it cannot
-convert, it only warns. Validate the result.`
+the other can. If a field would be lost, the command prints nothing, ends with exit status 1 and lists on standard error
+each lost field with the type of its value and a way to keep it. With --accept-loss, it prints the result without these
+fields, and lists them as warnings; -o json also lists them under notConverted, next to the items. The result respects
+the limits of OGXServer's schema.`
 
 const examples = `  # A v1alpha1 manifest in v1alpha2
   kubectl llamastack convert -f my-stack.yaml --to v1alpha2
@@ -59,6 +63,9 @@ const examples = `  # A v1alpha1 manifest in v1alpha2
   # To the kind of OGX' operator, and back
   kubectl llamastack convert -f my-stack.yaml --to ogx.io/v1beta1
   kubectl llamastack convert -f my-server.yaml --to llamastack.io/v1alpha2
+
+  # Although the other kind cannot express every field
+  kubectl llamastack convert -f my-stack.yaml --to ogx.io/v1beta1 --accept-loss
 
   # Everything in a directory
   kubectl llamastack convert -f deploy/ --to v1alpha2 > converted.yaml`
@@ -83,6 +90,7 @@ func New(streams cli.Streams) *cobra.Command {
 	o.files.AddTo(cmd)
 	flags.StringVar(&o.to, "to", "", "version or kind to convert to: "+strings.Join(targets(), ", "))
 	flags.StringVarP(&o.output, "output", "o", formatYAML, "output format: "+strings.Join(formats(), ", "))
+	flags.BoolVar(&o.acceptLoss, "accept-loss", false, "print the result although the other kind cannot express every field")
 	o.settings.AddTo(cmd)
 	_ = cmd.MarkFlagRequired("to")
 	_ = cmd.RegisterFlagCompletionFunc("to", cobra.FixedCompletions(targets(), cobra.ShellCompDirectiveNoFileComp))
@@ -109,6 +117,7 @@ func (o *options) run(ctx context.Context, streams cli.Streams) error {
 	if err != nil {
 		return cli.Fail(err)
 	}
+	cluster.SetConfigMaps(documents)
 	var list []map[string]any
 	lost := []loss{}
 	count, failed := 0, false
@@ -124,6 +133,9 @@ func (o *options) run(ctx context.Context, streams cli.Streams) error {
 		list, lost = append(list, converted.Object), append(lost, losses(converted)...)
 	}
 	switch {
+	case failed && len(lost) > 0:
+		return cli.Fail(fmt.Errorf("nothing is printed, because fields would be lost (%d): keep them as described, or "+
+			"accept the loss with --accept-loss", len(lost)))
 	case failed:
 		return &cli.InputError{}
 	case count == 0:
@@ -139,24 +151,29 @@ func (o *options) run(ctx context.Context, streams cli.Streams) error {
 
 func (o *options) convert(ctx context.Context, cluster *offline.Cluster, d *manifest.Document) *offline.Converted {
 	if o.betweenKinds() {
-		return cluster.ConvertKind(ctx, d, o.to)
+		loss := problem.Error
+		if o.acceptLoss {
+			loss = problem.Warning
+		}
+		return cluster.ConvertKind(ctx, d, o.to, loss)
 	}
 	return cluster.Convert(ctx, d, o.to)
 }
 
-// loss is a field that the target kind does not have.
+// loss is a field that the target kind cannot express.
 type loss struct {
-	File     string `json:"file"`
-	Line     int    `json:"line"`
-	Resource string `json:"resource"`
-	Path     string `json:"path"`
-	Message  string `json:"message"`
+	File      string `json:"file"`
+	Line      int    `json:"line"`
+	Resource  string `json:"resource"`
+	Path      string `json:"path"`
+	ValueType string `json:"valueType"`
+	Message   string `json:"message"`
 }
 
 func losses(c *offline.Converted) []loss {
 	var list []loss
-	for _, p := range c.Lost {
-		list = append(list, loss{c.Document.File, c.Line(p), c.Name(), p.Path, p.Body()})
+	for _, l := range c.Lost {
+		list = append(list, loss{c.Document.File, c.Line(l.Problem), c.Name(), l.Path, l.ValueType, l.Body()})
 	}
 	return list
 }

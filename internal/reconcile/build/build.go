@@ -161,7 +161,7 @@ func (d *Desired) params(in *Inputs) *objects.Params {
 	p := &objects.Params{
 		Legacy:                in.Legacy,
 		Expose:                in.Spec.Expose,
-		NetworkPolicy:         d.networkPolicy(in, &in.Legacy),
+		NetworkPolicy:         d.networkPolicy(in),
 		Edge:                  d.Edge,
 		Passthrough:           d.passthrough(in),
 		OperatorNamespace:     in.OperatorNamespace,

@@ -21,13 +21,18 @@ import (
 // PathAllowedFrom is the field that requests a NetworkPolicy.
 const PathAllowedFrom = "spec.networking.allowedFrom"
 
+// IgnoresAllowedFrom reports whether allowedFrom has no effect, as in release 0.9 without the feature flag.
+func (in *Inputs) IgnoresAllowedFrom() bool {
+	return objects.AllowedFrom(&in.CR.Spec) != nil && in.Legacy.FromV1alpha1 && !ptr.Deref(in.NetworkPolicyFlag, false)
+}
+
 // networkPolicy reports whether a NetworkPolicy is desired. In v1alpha1 that also needs release 0.9's feature flag.
-func (d *Desired) networkPolicy(in *Inputs, legacy *v1alpha2.LegacySettings) bool {
-	requested, flag := objects.AllowedFrom(&in.CR.Spec), ptr.Deref(in.NetworkPolicyFlag, false)
+func (d *Desired) networkPolicy(in *Inputs) bool {
+	requested := objects.AllowedFrom(&in.CR.Spec)
 	switch {
-	case requested == nil && !flag:
+	case requested == nil && !ptr.Deref(in.NetworkPolicyFlag, false):
 		return false
-	case legacy.FromV1alpha1 && !flag:
+	case in.IgnoresAllowedFrom():
 		d.problems.warn(problem.NoEffect, PathAllowedFrom,
 			"has no effect: the feature flag enableNetworkPolicy is off, which custom resources created as v1alpha1 need: "+
 				"everyone in the cluster can reach the "+

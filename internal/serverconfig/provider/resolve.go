@@ -185,6 +185,6 @@ func (p *Provider) assignSecretRefs(problems *problem.Collector) {
 			p.reportMisplacedKey(s, problems)
 			continue
 		}
-		reportUnknownField(p.schema, s.Path, snakeCase(s.Field), known, problem.Error, problems)
+		reportUnknownField(p.schema, s.Path, SnakeCase(s.Field), known, problem.Error, problems)
 	}
 }

@@ -47,7 +47,7 @@ func (s schema) canonical(name string) string {
 
 // find returns the field for a name in camelCase or snake_case. An unknown type accepts any name.
 func (s schema) find(written string) (string, bool) {
-	folded := snakeCase(written)
+	folded := SnakeCase(written)
 	if s.row == nil {
 		return folded, true
 	}

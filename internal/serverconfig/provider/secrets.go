@@ -30,11 +30,11 @@ func APIKeyUse(p *parse.Provider) environment.SecretUse {
 }
 
 func secretFieldUse(p *parse.Provider, s parse.SecretField) environment.SecretUse {
-	return environment.SecretUse{EnvName: environment.Name(p.EffectiveID(), snakeCase(s.Field)), Ref: s.Ref, Path: s.Path}
+	return environment.SecretUse{EnvName: environment.Name(p.EffectiveID(), SnakeCase(s.Field)), Ref: s.Ref, Path: s.Path}
 }
 
-// snakeCase converts camelCase to snake_case: clientKey and APIVersion become client_key and api_version.
-func snakeCase(name string) string {
+// SnakeCase converts camelCase to snake_case: clientKey and APIVersion become client_key and api_version.
+func SnakeCase(name string) string {
 	runes := []rune(name)
 	var b strings.Builder
 	for i, r := range runes {

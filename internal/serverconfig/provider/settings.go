@@ -182,7 +182,7 @@ func reportUnknownField(s schema, path, written string, known []string, severity
 	has := func(line *catalog.Line) bool {
 		row, ok := line.Provider(s.api, s.name)
 		if ok {
-			_, ok = row.Fields[snakeCase(written)]
+			_, ok = row.Fields[SnakeCase(written)]
 		}
 		return ok
 	}

@@ -5,10 +5,23 @@ package ogx
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 	"testing"
 
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 )
+
+func from(object map[string]any) (map[string]any, []Finding) { return From(object, Surroundings{}) }
+
+func to(object map[string]any) (map[string]any, []Finding) { return To(object, nil) }
+
+func isLost(findings []Finding, path string) bool {
+	return slices.ContainsFunc(findings, func(f Finding) bool { return f.Path == path && f.Lost != "" })
+}
+
+func isRefused(findings []Finding) bool {
+	return slices.ContainsFunc(findings, func(f Finding) bool { return f.Refused })
+}
 
 // Proves: R7 (both directions return valid objects and keep their input).
 func FuzzKinds(f *testing.F) {
@@ -27,7 +40,7 @@ func FuzzKinds(f *testing.F) {
 		if err := utiljson.Unmarshal(text, &object); err != nil { // whole numbers, as the plugin reads files
 			return
 		}
-		for name, convert := range map[string]func(map[string]any) (map[string]any, []Loss){"from": From, "to": To} {
+		for name, convert := range map[string]func(map[string]any) (map[string]any, []Finding){"from": from, "to": to} {
 			before, err := json.Marshal(object)
 			if err != nil {
 				t.Fatal(err)
@@ -37,9 +50,12 @@ func FuzzKinds(f *testing.F) {
 				t.Errorf("%s: %v", name, err)
 			}
 			for _, loss := range losses {
-				if loss.Path == "" {
-					t.Errorf("%s: a loss without a path: %+v", name, loss)
+				if loss.Path == "" || loss.Detail == "" || loss.Fix == "" {
+					t.Errorf("%s: a loss without a path, reason or remedy: %+v", name, loss)
 				}
+			}
+			if found := schema().fields["spec"].validate(nil, made["spec"]); name == "from" && len(found) > 0 && !isRefused(losses) {
+				t.Errorf("the API server refuses %v: %v", made, found)
 			}
 			if after, _ := json.Marshal(object); !bytes.Equal(after, before) {
 				t.Errorf("%s changes its input to %s", name, after)

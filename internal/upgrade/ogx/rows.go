@@ -3,86 +3,69 @@
 package ogx
 
 import (
+	"fmt"
 	"maps"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/provider"
 )
 
-type kind int
-
-const (
-	text kind = iota
-	integer
-	boolean
-	textList
-	network
-	secret
-)
-
-// row is a typed provider entry of OGXServer, with the server's names of its fields.
+// row is a typed list of providers of OGXServer.
 type row struct {
-	api, providerType string
-	// key is the list's field in spec.providers.<api>.remote.
-	key      string
-	fields   map[string]field
-	required []string
+	// api is the field in spec.providers, and list the path below it, such as "remote.vllm".
+	api, list, providerType string
+	// names are the server's names of fields that are not their names in snake case.
+	names map[string]string
 }
 
-type field struct {
-	server string
-	kind   kind
-}
+var atBaseURL = map[string]string{"endpoint": "base_url"}
 
-// fieldsOf parses a space-separated list of fields such as "maxTokens:integer". The server's name of a field is in
-// snake case unless "=" gives another.
-func fieldsOf(list string) map[string]field {
-	kinds := map[string]kind{"": text, "integer": integer, "boolean": boolean, "texts": textList, "network": network,
-		"secret": secret}
-	fields := map[string]field{}
-	for item := range strings.FieldsSeq(list) {
-		name, server, _ := strings.Cut(item, "=")
-		name, kindName, _ := strings.Cut(name, ":")
-		if server == "" {
-			server = snake(name)
-		}
-		fields[name] = field{server, kinds[kindName]}
-	}
-	return fields
-}
-
-const modelFields = " allowedModels:texts refreshModels:boolean network:network"
-
+// rows are in the order in which the operator of OGXServer lists the providers: the first one is the default.
 var rows = []row{
-	{"inference", "remote::vllm", "vllm", fieldsOf("endpoint=base_url apiToken:secret maxTokens:integer" + modelFields),
-		[]string{"endpoint"}},
-	{"inference", "remote::openai", "openai", fieldsOf("endpoint=base_url apiKey:secret" + modelFields),
-		[]string{"apiKey"}},
-	{"inference", "remote::azure", "azure", fieldsOf("endpoint=base_url apiKey:secret apiVersion apiType" + modelFields),
-		[]string{"endpoint", "apiKey"}},
-	{"inference", "remote::bedrock", "bedrock", fieldsOf("region=region_name apiKey:secret awsAccessKeyId:secret " +
-		"awsSecretAccessKey:secret awsSessionToken:secret awsRoleArn awsWebIdentityTokenFile awsRoleSessionName " +
-		"profileName totalMaxAttempts:integer retryMode " +
-		"connectTimeout:integer readTimeout:integer sessionTTL:integer=session_ttl" + modelFields), []string{"region"}},
-	{"inference", "remote::vertexai", "vertexai", fieldsOf("project location" + modelFields), []string{"project"}},
-	{"inference", "remote::watsonx", "watsonx",
-		fieldsOf("endpoint=base_url apiKey:secret projectId timeout:integer" + modelFields), []string{"apiKey"}},
-	{"vectorIo", "remote::milvus", "milvus", fieldsOf("uri token:secret consistencyLevel"), []string{"uri"}},
-	{"vectorIo", "remote::pgvector", "pgvector", fieldsOf("host port:integer db user password:secret distanceMetric"),
-		[]string{"password"}},
-	{"vectorIo", "remote::qdrant", "qdrant", fieldsOf("url location host port:integer grpcPort:integer " +
-		"preferGrpc:boolean https:boolean apiKey:secret prefix timeout:integer"), nil},
-	{"toolRuntime", "remote::brave-search", "braveSearch", fieldsOf("apiKey:secret maxResults:integer"),
-		[]string{"apiKey"}},
-	{"toolRuntime", "remote::tavily-search", "tavilySearch", fieldsOf("apiKey:secret maxResults:integer"),
-		[]string{"apiKey"}},
-	{"toolRuntime", "remote::model-context-protocol", "modelContextProtocol", nil, nil},
+	{"inference", "remote.vllm", "remote::vllm", atBaseURL},
+	{"inference", "remote.openai", "remote::openai", atBaseURL},
+	{"inference", "remote.azure", "remote::azure", atBaseURL},
+	{"inference", "remote.bedrock", "remote::bedrock", map[string]string{"region": "region_name"}},
+	{"inference", "remote.vertexai", "remote::vertexai", nil},
+	{"inference", "remote.watsonx", "remote::watsonx", atBaseURL},
+	{"vectorIo", "remote.pgvector", "remote::pgvector", nil},
+	{"vectorIo", "remote.milvus", "remote::milvus", nil},
+	{"vectorIo", "remote.qdrant", "remote::qdrant", nil},
+	{"toolRuntime", "remote.braveSearch", "remote::brave-search", nil},
+	{"toolRuntime", "remote.tavilySearch", "remote::tavily-search", nil},
+	{"toolRuntime", "remote.modelContextProtocol", "remote::model-context-protocol", nil},
+	{"toolRuntime", "inline.fileSearch", "inline::file-search", nil},
 }
 
-var capitals = regexp.MustCompile(`[A-Z]`)
+// fractions are the fields that are texts in OGXServer and numbers in the server's configuration.
+var fractions = []string{"rrfImpactFactor", "weightedSearchAlpha", "temperature"}
 
-func snake(name string) string {
-	return capitals.ReplaceAllStringFunc(name, func(c string) string { return "_" + strings.ToLower(c) })
+// vectorIndexes are the server's names of the kinds of spec.providers.vectorIo.remote.pgvector[].vectorIndex, and of
+// their fields.
+var vectorIndexes = map[string]struct {
+	server string
+	names  map[string]string
+}{
+	"hnsw":    {"HNSW", map[string]string{"m": "m", "efConstruction": "ef_construction", "efSearch": "ef_search"}},
+	"ivfFlat": {"IVFFlat", map[string]string{"nlist": "lists", "nprobe": "probes"}},
+}
+
+const vectorIndex = "vectorIndex"
+
+func (r *row) path() string { return "spec.providers." + r.api + "." + r.list }
+
+// node returns the schema of an entry.
+func (r *row) node() *node { return schema().find(r.path() + "[]") }
+
+// server returns the server's name of a field.
+func (r *row) server(name string) string {
+	if server, other := r.names[name]; other {
+		return server
+	}
+	return provider.SnakeCase(name)
 }
 
 var underscores = regexp.MustCompile(`_[a-z]`)
@@ -98,88 +81,138 @@ type entry struct {
 	secrets          map[string]any
 }
 
+// defaultID is the id that the operator of OGXServer gives to a provider without one.
+func defaultID(providerType string) string { return strings.ReplaceAll(providerType, "::", "-") }
+
 // typed converts the entry to the row's fields; false if the row cannot hold all of it.
 func (r *row) typed(e *entry) (map[string]any, bool) {
 	typed, used := map[string]any{"id": e.id}, 0
-	for name, f := range r.fields {
+	for name, f := range r.node().fields {
 		from := e.config
-		if f.kind == secret {
+		if f.isSecretReference() {
 			from = e.secrets
 		}
-		value, found := from[f.server]
-		if !found {
+		value, found := from[r.server(name)]
+		if !found || name == "id" {
 			continue
 		}
-		value, fits := f.kind.rename(value, camel)
+		value, fits := f.fromServer(name, value)
 		if !fits {
 			return nil, false
 		}
 		typed[name] = value
 		used++
 	}
-	for _, name := range r.required {
-		if _, given := typed[name]; !given {
-			return nil, false
-		}
-	}
-	return typed, used == len(e.config)+len(e.secrets)
+	return typed, used == len(e.config)+len(e.secrets) && len(r.node().validate(nil, typed)) == 0
 }
 
 // entry converts a typed entry, and returns the names of invalid fields.
 func (r *row) entry(typed map[string]any) (e *entry, invalid []string) {
 	e = &entry{providerType: r.providerType, config: map[string]any{}, secrets: map[string]any{}}
 	for _, name := range slices.Sorted(maps.Keys(typed)) {
-		f, known := r.fields[name]
-		id, isText := typed[name].(string)
-		if name == "id" && isText {
-			e.id = id
-			continue
-		}
-		value, fits := f.kind.rename(typed[name], snake)
+		f, value := r.node().fields[name], typed[name]
 		switch {
-		case typed[name] == nil:
-		case !known || !fits:
+		case value == nil:
+		case f == nil || len(f.validate(nil, value)) > 0:
 			invalid = append(invalid, name)
-		case f.kind == secret:
-			e.secrets[f.server] = value
+		case name == "id":
+			e.id, _ = value.(string)
+		case f.isSecretReference():
+			e.secrets[r.server(name)] = value
 		default:
-			e.config[f.server] = value
+			e.config[r.server(name)] = f.toServer(name, value)
 		}
 	}
 	return e, invalid
 }
 
-// rename converts a value, with nested names in the other case; false if the type is wrong.
-func (k kind) rename(value any, to func(string) string) (any, bool) {
-	fits := false
-	switch k {
-	case text:
-		_, fits = value.(string)
-	case integer:
-		_, fits = value.(int64)
-	case boolean:
-		_, fits = value.(bool)
-	case textList:
-		list, isList := value.([]any)
-		fits = isList && !slices.ContainsFunc(list, func(item any) bool { _, isText := item.(string); return !isText })
-	case network:
-		object, isObject := value.(map[string]any)
-		return renameKeys(object, to), isObject
-	case secret:
+// fromServer converts a value of the server's configuration to the field; false if it has other members.
+func (n *node) fromServer(name string, value any) (any, bool) {
+	object, isObject := value.(map[string]any)
+	switch {
+	case name == vectorIndex && isObject:
+		return vectorIndexFromServer(object)
+	case n.value != nil:
+		return value, len(object) > 0
+	case isObject && len(n.fields) > 0:
+		converted := make(map[string]any, len(object))
+		for member, f := range n.fields {
+			inner, found := object[provider.SnakeCase(member)]
+			if !found {
+				continue
+			}
+			var fits bool
+			if converted[member], fits = f.fromServer(member, inner); !fits {
+				return nil, false
+			}
+		}
+		return converted, len(converted) == len(object)
+	case n.isSecretReference():
 		return reference(value)
+	case slices.Contains(fractions, name):
+		switch number := value.(type) {
+		case float64:
+			return strconv.FormatFloat(number, 'g', -1, 64), true
+		case int64:
+			return strconv.FormatInt(number, 10), true
+		}
 	}
-	return value, fits
+	return value, value != nil
 }
 
-func renameKeys(object map[string]any, to func(string) string) map[string]any {
-	result := make(map[string]any, len(object))
-	for name, value := range object {
-		if inner, isObject := value.(map[string]any); isObject && name != "headers" {
-			value = renameKeys(inner, to)
+// toServer converts a valid value of the field to the server's configuration.
+func (n *node) toServer(name string, value any) any {
+	object, isObject := value.(map[string]any)
+	switch {
+	case name == vectorIndex && isObject:
+		return vectorIndexToServer(object)
+	case isObject && len(n.fields) > 0:
+		converted := make(map[string]any, len(object))
+		for member, inner := range object {
+			if inner != nil {
+				converted[provider.SnakeCase(member)] = n.fields[member].toServer(member, inner)
+			}
 		}
-		result[to(name)] = value
+		return converted
+	case slices.Contains(fractions, name):
+		if number, err := strconv.ParseInt(fmt.Sprint(value), 10, 64); err == nil {
+			return number
+		} else if number, err := strconv.ParseFloat(fmt.Sprint(value), 64); err == nil && number-number == 0 {
+			return number // neither infinite nor NaN
+		}
 	}
-	return result
+	return value
+}
+
+func vectorIndexFromServer(object map[string]any) (any, bool) {
+	for kind, index := range vectorIndexes {
+		if object["type"] != index.server {
+			continue
+		}
+		members := map[string]any{}
+		for name, server := range index.names {
+			if value, found := object[server]; found {
+				members[name] = value
+			}
+		}
+		return map[string]any{kind: members}, len(members) == len(object)-1
+	}
+	return nil, false
+}
+
+func vectorIndexToServer(object map[string]any) any {
+	for kind, index := range vectorIndexes {
+		members, isKind := object[kind].(map[string]any)
+		if !isKind {
+			continue
+		}
+		converted := map[string]any{"type": index.server}
+		for name, value := range members {
+			converted[index.names[name]] = value
+		}
+		return converted
+	}
+	return map[string]any{}
 }
 
 // reference returns a Secret reference in its short form.
