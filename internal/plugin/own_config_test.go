@@ -91,3 +91,21 @@ func TestPageOfOwnConfigurationsShowsTheFindings(t *testing.T) {
 		t.Errorf("exit code %d\n%s\nwant\n%s", r.code, got, want)
 	}
 }
+
+// Proves: R96 (the example of the page has no finding; without the provider in the file, the warning has the line to add).
+func TestPageOfExternalProvidersBesideOwnConfiguration(t *testing.T) {
+	var example string
+	for _, b := range framework.CodeBlocks(t, "../../docs/external-providers.md") {
+		if b.Info == "yaml" && strings.Contains(b.Text, "overrideConfig") {
+			example = b.Text
+		}
+	}
+	if r := run(t, example, "validate", "--strict", "-f", "-"); r.code != cli.ExitOK || r.out != "" {
+		t.Errorf("exit code %d:\n%s%s", r.code, r.out, r.err)
+	}
+	unnamed := strings.NewReplacer("provider_type: remote::tiny", "provider_type: remote::vllm", "module: tiny_provider.inference", "").Replace(example)
+	const want = "add to its providers.inference: - {provider_id: tiny, provider_type: remote::tiny, module: tiny_provider.inference}"
+	if r := run(t, unnamed, "validate", "-f", "-"); r.code != cli.ExitOK || !strings.Contains(r.out, want) {
+		t.Errorf("exit code %d:\n%s%s", r.code, r.out, r.err)
+	}
+}

@@ -135,6 +135,15 @@ type PackageResult = external.PackageResult
 // ExternalProvider is an external provider to install in the pod.
 type ExternalProvider = external.Installed
 
+// ExternalInput are the external providers beside the user's own configuration.
+type ExternalInput = external.Input
+
+// Beside returns the external providers to install beside the user's own configuration, and their problems.
+func Beside(in *ExternalInput) ([]ExternalProvider, problem.List) {
+	problems := &problem.Collector{}
+	return external.Beside(in, problems), problems.List()
+}
+
 // ReadPackage parses the file that describes an external provider's package.
 func ReadPackage(data []byte) (*parse.ProviderPackage, error) { return external.ReadPackage(data) }
 

@@ -79,7 +79,6 @@ func Excluded(s *v1alpha2.LlamaStackDistributionSpec) []string {
 		{"spec.storage", hasStorage(s.Storage)},
 		{"spec.disabled", len(s.Disabled) > 0},
 		{"spec.auth", hasAuth(s.Auth)},
-		{"spec.externalProviders", jsonFilled(s.ExternalProviders)},
 	} {
 		if field.set {
 			paths = append(paths, field.path)

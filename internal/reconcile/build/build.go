@@ -194,6 +194,7 @@ func (d *Desired) params(in *Inputs) *objects.Params {
 	}
 	if d.Override != nil {
 		p.Config, p.ConfigFiles, p.Overridden = d.OverrideContent, in.Override.Files, true
+		p.External, p.OperatorImage, p.Env = in.installed(d.beside), in.OperatorImage, in.externalVariables()
 	}
 	if d.Certificate != nil {
 		p.ServerCA = string(d.Certificate.CA)

@@ -27,7 +27,8 @@ var effects = map[lint.Effect]struct {
 }
 
 // lintOverride warns of what the server refuses or ignores in the user's own configuration. It skips unknown releases.
-func (d *Desired) lintOverride(ctx context.Context, in *Inputs) {
+// module returns the external package with a provider type, or "".
+func (d *Desired) lintOverride(ctx context.Context, in *Inputs, module func(api, providerType string) string) {
 	d.refuseOpenOverride(in)
 	line := d.Distribution.Line
 	if line == nil {
@@ -35,6 +36,7 @@ func (d *Desired) lintOverride(ctx context.Context, in *Inputs) {
 	}
 	for _, f := range lint.Check(ctx, &lint.Input{
 		Content: d.OverrideContent, Line: line, Release: d.Distribution.Release, Variables: in.givenVariables(),
+		Module: module,
 	}) {
 		effect := effects[f.Effect]
 		d.problems.warn(effect.reason, f.At(in.Override.key()), effect.detail+f.Detail, f.Fix)
@@ -45,6 +47,9 @@ func (d *Desired) lintOverride(ctx context.Context, in *Inputs) {
 func (in *Inputs) givenVariables() document.Variables {
 	given := environment.NewSet(&in.CR.Spec).Given()
 	names := slices.Concat(environment.RuntimeVariables, in.variables())
+	for _, v := range in.externalVariables() {
+		names = append(names, v.Name)
+	}
 	if w := in.CR.Spec.Workload; w != nil && w.Overrides != nil {
 		for i := range w.Overrides.EnvFrom {
 			known := envFromVariables(in, &w.Overrides.EnvFrom[i], i)

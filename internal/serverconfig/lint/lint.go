@@ -68,6 +68,9 @@ type Input struct {
 	Release string
 	// Variables are the environment variables that the server's container has. A nil map means that they are unknown.
 	Variables document.Variables
+	// Module returns the installed package with a provider type that the release line does not have, or "". It may be
+	// nil.
+	Module func(api, providerType string) string
 }
 
 // Check returns the findings, worst first and then by position, at most limits.Problems of each effect.
@@ -80,7 +83,8 @@ func Check(ctx context.Context, in *Input) []Finding {
 		}
 		return []Finding{{Effect: Refused, Detail: detail, Fix: document.BaseFix}}
 	}
-	l := &linter{doc: base.Edit(), line: in.Line, given: in.Variables, counts: map[Effect]int{}}
+	l := &linter{doc: base.Edit(), line: in.Line, given: in.Variables, module: in.Module,
+		counts: map[Effect]int{}}
 	l.sections()
 	l.integrity(ctx, in.Release)
 	slices.SortStableFunc(l.findings, func(a, b Finding) int {
@@ -95,6 +99,7 @@ type linter struct {
 	doc      *document.Document
 	line     *catalog.Line
 	given    document.Variables
+	module   func(api, providerType string) string
 	findings []Finding
 	counts   map[Effect]int
 }
