@@ -163,6 +163,7 @@ func Generate(ctx context.Context, in Input) (*Result, problem.List) {
 	}
 	telemetry := spec.exporters()
 
+	server.SetName(doc, in.Line)
 	server.Apply(doc, in.Line, in.Spec.Source, problems)
 	auth.CheckBase(doc, in.Line, in.Release, problems)
 	auth.Apply(doc, in.Line, in.Spec.Auth, env, problems)
