@@ -20,8 +20,6 @@ type Override struct {
 	Version int32
 	TLS     TLS
 	Auth    Auth
-	// MisplacedAuth means that the file has authentication at the top level, which no server reads.
-	MisplacedAuth bool
 	// Insecure means that server.insecure is true.
 	Insecure bool
 	// Storage means that the file has a section storage.
@@ -44,7 +42,6 @@ func ReadOverride(data []byte) (*Override, error) {
 		o.Version = release.CurrentVersion
 	}
 	o.TLS, o.Auth = server.ReadTLS(root), auth.Read(root)
-	o.MisplacedAuth = document.Child(root, "auth") != nil
 	o.Storage = document.Child(root, "storage") != nil
 	section := document.Child(root, "server")
 	o.Workers = document.Given(document.Child(section, "workers"))

@@ -50,6 +50,7 @@ func Build(ctx context.Context, in *Inputs) (*Desired, problem.List) {
 	}
 	d.warnIneffective(in)
 	d.problems.checkMonitoring(in, d.Distribution.Line)
+	d.refuseOpen(in)
 	warnUnauthenticated(d, in)
 	warnBypassed(d, in)
 	d.problems.checkWorkload(&in.CR.Spec, &in.Legacy)

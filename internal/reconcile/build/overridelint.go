@@ -6,13 +6,10 @@ import (
 	"context"
 	"slices"
 
-	"k8s.io/apimachinery/pkg/util/validation/field"
-
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/document"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/environment"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/lint"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 )
 
 // effects are the reason and the first words of the findings in the user's own configuration.
@@ -29,7 +26,6 @@ var effects = map[lint.Effect]struct {
 // lintOverride warns of what the server refuses or ignores in the user's own configuration. It skips unknown releases.
 // module returns the external package with a provider type, or "".
 func (d *Desired) lintOverride(ctx context.Context, in *Inputs, module func(api, providerType string) string) {
-	d.refuseOpenOverride(in)
 	line := d.Distribution.Line
 	if line == nil {
 		return
@@ -63,18 +59,4 @@ func (in *Inputs) givenVariables() document.Variables {
 		given[name] = true
 	}
 	return given
-}
-
-// refuseOpenOverride refuses to expose a server that is open although the user's own configuration has authentication.
-func (d *Desired) refuseOpenOverride(in *Inputs) {
-	if !d.Override.MisplacedAuth || d.Override.Auth.Type != "" || !in.Spec.Expose.Enabled ||
-		in.edge().Kind == settings.EdgeNone {
-		return
-	}
-	d.problems.Add(problem.Problem{
-		Reason: problem.Unprotected, Path: pathExpose, Type: field.ErrorTypeForbidden,
-		Detail: "the configuration in spec.overrideConfig has authentication where no server reads it, so everyone who " +
-			"reaches the host may call the server",
-		Fix: "move auth below server in the file, or do not expose the server",
-	})
 }
