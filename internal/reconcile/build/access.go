@@ -46,7 +46,8 @@ func (d *Desired) refuseOpen(in *Inputs) {
 	}
 	subject, fix := "the configuration in spec.overrideConfig", "move auth below server in the file"
 	if d.Override == nil {
-		subject, fix = "the base configuration "+d.Distribution.Base.Name(), "set spec.auth, or ask the administrator to move auth below server"
+		subject = "the base configuration " + d.Distribution.Base.Name()
+		fix = "set spec.auth, or ask the administrator to move auth below server"
 	}
 	d.problems.Add(problem.Problem{
 		Reason: problem.Unprotected, Path: pathExpose, Type: field.ErrorTypeForbidden,
@@ -91,12 +92,12 @@ func warnBypassed(d *Desired, in *Inputs) {
 		}
 	}
 	for i := range o.VolumeMounts {
-		at, field := path.Join("/", o.VolumeMounts[i].MountPath), fmt.Sprintf(".volumeMounts[%d].mountPath", i)
+		at, mount := path.Join("/", o.VolumeMounts[i].MountPath), fmt.Sprintf(".volumeMounts[%d].mountPath", i)
 		switch {
 		case strings.HasPrefix(at, names.ConfigDir+"/"):
-			warn(field, "can replace the server's configuration", "mount it elsewhere")
+			warn(mount, "can replace the server's configuration", "mount it elsewhere")
 		case slices.ContainsFunc(codeDirs, func(dir string) bool { return isWithin(at, dir) || isWithin(dir, at) }):
-			warn(field, "can replace code of the server's image", "mount it elsewhere, for example below "+mountsDir)
+			warn(mount, "can replace code of the server's image", "mount it elsewhere, for example below "+mountsDir)
 		}
 	}
 }
