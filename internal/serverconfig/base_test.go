@@ -28,5 +28,10 @@ func TestGenerateNamesABaseWithoutAName(t *testing.T) {
 		if result == nil || !strings.Contains(string(result.YAML), c.want) || strings.Count(string(result.YAML), "\ndistro_name:") > 1 {
 			t.Errorf("%s with %q: %s\n%s", c.line, c.name, problems.Message(), result.YAML)
 		}
+		for _, p := range serverconfig.CheckBase(t.Context(), base, step.Line(t, c.line), "", "f") {
+			if strings.Contains(p.Text, "does not start") {
+				t.Errorf("%s with %q: %+v", c.line, c.name, p)
+			}
+		}
 	}
 }

@@ -53,6 +53,9 @@ type Input struct {
 	Variables []string
 	// SecretVariables are the variables that the spec's envFrom takes from Secrets, if known.
 	SecretVariables []string
+
+	// inspect, if not nil, receives the checked configuration, which is then not written.
+	inspect func(*document.Document)
 }
 
 // Result is a generated configuration.
@@ -190,6 +193,10 @@ func Generate(ctx context.Context, in Input) (*Result, problem.List) {
 		Environment: env, ContainerVariables: in.Variables,
 	}
 	checkIntegrity(ctx, input, problems)
+	if in.inspect != nil {
+		in.inspect(doc)
+		return nil, problems.List()
+	}
 
 	if problems.HasErrors() || ctx.Err() != nil {
 		return nil, failure(ctx, problems)

@@ -12,15 +12,12 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/lint"
 )
 
-// effects are the reason and the first words of the findings in the user's own configuration.
-var effects = map[lint.Effect]struct {
-	reason problem.Reason
-	detail string
-}{
-	lint.Refused: {problem.InvalidConfigMap, "the server does not start with this: "},
-	lint.Ignored: {problem.NoEffect, "the server ignores this: "},
-	lint.Exposed: {problem.LiteralSecret, ""},
-	lint.Shared:  {problem.SharedStorageLocation, ""},
+// reasons are the reasons of the findings in the user's own configuration.
+var reasons = map[lint.Effect]problem.Reason{
+	lint.Refused: problem.InvalidConfigMap,
+	lint.Ignored: problem.NoEffect,
+	lint.Exposed: problem.LiteralSecret,
+	lint.Shared:  problem.SharedStorageLocation,
 }
 
 // lintOverride warns of what the server refuses or ignores in the user's own configuration. It skips unknown releases.
@@ -34,8 +31,7 @@ func (d *Desired) lintOverride(ctx context.Context, in *Inputs, module func(api,
 		Content: d.OverrideContent, Line: line, Release: d.Distribution.Release, Variables: in.givenVariables(),
 		Module: module,
 	}) {
-		effect := effects[f.Effect]
-		d.problems.warn(effect.reason, f.At(in.Override.key()), effect.detail+f.Detail, f.Fix)
+		d.problems.warn(reasons[f.Effect], f.At(in.Override.key()), f.Message(), f.Fix)
 	}
 }
 
