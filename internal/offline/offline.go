@@ -45,6 +45,9 @@ type Resource struct {
 	Problems problem.List
 	// Notes are assumptions about the cluster.
 	Notes []Note
+
+	// override is the ConfigMap of spec.overrideConfig, if it is given.
+	override *manifest.Document
 }
 
 // Note is an assumption about the cluster.
@@ -155,6 +158,9 @@ func (c *Cluster) check(ctx context.Context, r *Resource, schema *admission.Sche
 // build builds the custom resource and adds problems and notes.
 func (c *Cluster) build(ctx context.Context, r *Resource, cr *v1alpha2.LlamaStackDistribution) {
 	in, unresolved := c.inputs(cr)
+	if ref, ok := in.OverrideRef(); ok {
+		r.override = c.configMaps[ref].document
+	}
 	if unresolved != nil && !r.Problems.Covers(unresolved.Path) {
 		r.addOperatorProblem(*unresolved)
 	}
@@ -355,6 +361,7 @@ func (c *Cluster) configMapData(namespace, name string) map[string]string {
 }
 
 type configMap struct {
+	document    *manifest.Document
 	namespace   string
 	annotations map[string]string
 	data        map[string]any
@@ -378,7 +385,7 @@ func (c *Cluster) SetConfigMaps(documents []*manifest.Document) {
 		data, _, _ := unstructured.NestedMap(d.Object, "data")
 		annotations, _, _ := unstructured.NestedStringMap(d.Object, "metadata", "annotations")
 		c.configMaps[types.NamespacedName{Namespace: namespace, Name: d.Name()}] = configMap{
-			namespace, annotations, data, binaryData(d.Object),
+			d, namespace, annotations, data, binaryData(d.Object),
 		}
 	}
 }
