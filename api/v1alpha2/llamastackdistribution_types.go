@@ -110,7 +110,7 @@ type LlamaStackDistributionSpec struct {
 	ExternalProviders *apiextensionsv1.JSON `json:"externalProviders,omitempty"`
 
 	// OverrideConfig refers to a ConfigMap with a complete config.yaml.
-	// Mutually exclusive with providers, externalProviders, resources, storage, disabled and auth.
+	// Mutually exclusive with providers, resources, storage, disabled and auth.
 	// +optional
 	OverrideConfig *OverrideConfigSpec `json:"overrideConfig,omitempty"`
 }

@@ -47,6 +47,8 @@ type Resource struct {
 	Notes []Note
 
 	read []*manifest.Document // the given ConfigMaps that the dry run read
+	// override is the ConfigMap of spec.overrideConfig, if it is given.
+	override *manifest.Document
 }
 
 // Note is an assumption about the cluster.
@@ -185,6 +187,9 @@ func fieldOfOtherVersion(apiVersion, path string) string {
 // build builds the custom resource and adds problems and notes.
 func (c *Cluster) build(ctx context.Context, r *Resource, cr *v1alpha2.LlamaStackDistribution) {
 	in, unresolved := c.inputs(cr)
+	if ref, ok := in.OverrideRef(); ok {
+		r.override = c.configMaps[ref].document
+	}
 	if unresolved != nil && !r.Problems.Covers(unresolved.Path) {
 		r.addOperatorProblem(*unresolved)
 	}

@@ -6,12 +6,25 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"regexp"
+	"strconv"
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 )
 
-// Line returns the line of a problem's field, or of its nearest existing parent.
-func (r *Resource) Line(p problem.Problem) int { return r.Document.LineOf(p.Path) }
+// Line returns the line of a problem's field, or of its nearest existing parent. A position in the configuration of
+// spec.overrideConfig is one in its ConfigMap, if the same file has it.
+func (r *Resource) Line(p problem.Problem) int {
+	if m := inOverride.FindStringSubmatch(p.Path); m != nil && r.override != nil && r.override.File == r.Document.File {
+		if line, err := strconv.Atoi(m[2]); err == nil {
+			return r.override.LineInText("data["+m[1]+"]", line)
+		}
+	}
+	return r.Document.LineOf(p.Path)
+}
+
+// inOverride matches the path of a problem with a position: "config.yaml:9:12: providers".
+var inOverride = regexp.MustCompile(`^([^:]+):(\d+):\d+(: |$)`)
 
 // SeverityName returns "warning" or "error".
 func SeverityName(s problem.Severity) string {

@@ -53,6 +53,9 @@ type Input struct {
 	Variables []string
 	// SecretVariables are the variables that the spec's envFrom takes from Secrets, if known.
 	SecretVariables []string
+
+	// inspect, if not nil, receives the checked configuration, which is then not written.
+	inspect func(*document.Document)
 }
 
 // Result is a generated configuration.
@@ -135,6 +138,15 @@ type PackageResult = external.PackageResult
 // ExternalProvider is an external provider to install in the pod.
 type ExternalProvider = external.Installed
 
+// ExternalInput are the external providers beside the user's own configuration.
+type ExternalInput = external.Input
+
+// Beside returns the external providers to install beside the user's own configuration, and their problems.
+func Beside(in *ExternalInput) ([]ExternalProvider, problem.List) {
+	problems := &problem.Collector{}
+	return external.Beside(in, problems), problems.List()
+}
+
 // ReadPackage parses the file that describes an external provider's package.
 func ReadPackage(data []byte) (*parse.ProviderPackage, error) { return external.ReadPackage(data) }
 
@@ -154,6 +166,7 @@ func Generate(ctx context.Context, in Input) (*Result, problem.List) {
 	}
 	telemetry := spec.exporters()
 
+	server.SetName(doc, in.Line)
 	server.Apply(doc, in.Line, in.Spec.Source, problems)
 	auth.CheckBase(doc, in.Line, in.Release, problems)
 	auth.Apply(doc, in.Line, in.Spec.Auth, env, problems)
@@ -180,6 +193,10 @@ func Generate(ctx context.Context, in Input) (*Result, problem.List) {
 		Environment: env, ContainerVariables: in.Variables,
 	}
 	checkIntegrity(ctx, input, problems)
+	if in.inspect != nil {
+		in.inspect(doc)
+		return nil, problems.List()
+	}
 
 	if problems.HasErrors() || ctx.Err() != nil {
 		return nil, failure(ctx, problems)

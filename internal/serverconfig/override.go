@@ -20,8 +20,6 @@ type Override struct {
 	Version int32
 	TLS     TLS
 	Auth    Auth
-	// MisplacedAuth means that the file has authentication at the top level, which no server reads.
-	MisplacedAuth bool
 	// Insecure means that server.insecure is true.
 	Insecure bool
 	// Storage means that the file has a section storage.
@@ -44,7 +42,6 @@ func ReadOverride(data []byte) (*Override, error) {
 		o.Version = release.CurrentVersion
 	}
 	o.TLS, o.Auth = server.ReadTLS(root), auth.Read(root)
-	o.MisplacedAuth = document.Child(root, "auth") != nil
 	o.Storage = document.Child(root, "storage") != nil
 	section := document.Child(root, "server")
 	o.Workers = document.Given(document.Child(section, "workers"))
@@ -79,7 +76,6 @@ func Excluded(s *v1alpha2.LlamaStackDistributionSpec) []string {
 		{"spec.storage", hasStorage(s.Storage)},
 		{"spec.disabled", len(s.Disabled) > 0},
 		{"spec.auth", hasAuth(s.Auth)},
-		{"spec.externalProviders", jsonFilled(s.ExternalProviders)},
 	} {
 		if field.set {
 			paths = append(paths, field.path)

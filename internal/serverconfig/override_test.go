@@ -64,7 +64,7 @@ func TestExcluded(t *testing.T) {
 	spec.Storage.KV, spec.Disabled = &v1alpha2.KVStorageSpec{}, []string{"eval"}
 	spec.Auth = &v1alpha2.AuthSpec{RoutePolicy: []apiextensionsv1.JSON{{Raw: []byte(`{}`)}}}
 	spec.ExternalProviders = &apiextensionsv1.JSON{Raw: []byte(`{"inference":[{}]}`)}
-	want := []string{"spec.providers", "spec.resources", "spec.storage", "spec.disabled", "spec.auth", "spec.externalProviders"}
+	want := []string{"spec.providers", "spec.resources", "spec.storage", "spec.disabled", "spec.auth"}
 	if got := Excluded(spec); !slices.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
 	}

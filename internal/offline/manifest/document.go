@@ -72,7 +72,23 @@ func textAt(m map[string]any, key string) string {
 
 // LineOf returns the line of a field, such as spec.resources.models[1].name, or of its nearest existing parent.
 func (d *Document) LineOf(path string) int {
-	line, node := d.Line, d.node
+	line, _ := d.find(path)
+	return line
+}
+
+// LineInText returns the line of a line, from 1, in the text of a field. It is that of the field if the text is not
+// written as it is, with "|".
+func (d *Document) LineInText(path string, in int) int {
+	line, node := d.find(path)
+	if node != nil && node.Style&yaml.LiteralStyle != 0 {
+		return node.Line + in
+	}
+	return line
+}
+
+// find returns the line and the value of a field, or of its nearest existing parent.
+func (d *Document) find(path string) (line int, node *yaml.Node) {
+	line, node = d.Line, d.node
 	for _, step := range steps(path) {
 		key, value := descend(node, step)
 		if value == nil {
@@ -80,7 +96,7 @@ func (d *Document) LineOf(path string) int {
 		}
 		line, node = key.Line, value
 	}
-	return line
+	return line, node
 }
 
 // steps splits a path at dots and brackets: a[0].b[x.y] becomes a, 0, b and x.y.

@@ -126,6 +126,25 @@ func TestProblemsAreAtTheirLine(t *testing.T) {
 	}
 }
 
+// Proves: R88 (the findings in a file of overrideConfig are at their line in the ConfigMap beside the custom resource).
+func TestFindingsInAConfigMapAreAtTheirLine(t *testing.T) {
+	const resource = start + "  overrideConfig: {configMapName: own}\n---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: own}\n"
+	for name, c := range map[string]struct {
+		text string
+		line int
+	}{
+		"block":            {resource + "data:\n  other.txt: a\n  config.yaml: |\n    version: 2\n    distro_name: a\n    providers: {}\n    modles: []\n", 17},
+		"quoted":           {resource + "data:\n  other.txt: a\n  config.yaml: \"version: 2\\ndistro_name: a\\nproviders: {}\\nmodles: []\\n\"\n", 13},
+		"run.yaml in JSON": {resource + `data: {"run.yaml": "version: 2\ndistro_name: a\nproviders: {}\nmodles: []\n"}` + "\n", 11},
+	} {
+		a := ask(t, engine(t), playground.Request{Text: c.text, Release: "1.5"})
+		at := slices.IndexFunc(a.Problems, func(p playground.Problem) bool { return strings.Contains(p.Path, ":4:9: modles") })
+		if at < 0 || a.Problems[at].Line != c.line || a.Problems[at].Severity != "warning" {
+			t.Errorf("%s: %+v", name, a.Problems)
+		}
+	}
+}
+
 // A ConfigMap of one request does not affect the next.
 func TestRequestsAreIndependent(t *testing.T) {
 	e := engine(t)

@@ -117,7 +117,8 @@ func (o *options) run(ctx context.Context, image string, ref name.Reference, str
 	if err != nil {
 		return fmt.Errorf("--config: %w", err)
 	}
-	if _, err := serverconfig.ParseBase(image, content); err != nil {
+	base, err := serverconfig.ParseBase(image, content)
+	if err != nil {
 		return fmt.Errorf("--config: %w", err)
 	}
 	original, done, err := open(ctx, image, ref)
@@ -129,6 +130,11 @@ func (o *options) run(ctx context.Context, image string, ref name.Reference, str
 	if version == "" {
 		if version, err = release(original, ref); err != nil {
 			_, _ = fmt.Fprintf(streams.Err, "note: %v; set the release with --server-version\n", err)
+		}
+	}
+	if line, _ := catalog.ForVersion(version); line != nil {
+		for _, p := range serverconfig.CheckBase(ctx, base, line, version, o.config) {
+			_, _ = fmt.Fprintf(streams.Err, "warning: %s\n", p.Text)
 		}
 	}
 	labeled, err := addLabels(original, content, version)

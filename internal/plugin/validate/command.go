@@ -34,8 +34,8 @@ settings.
 The command runs the checks of the API server (unknown fields, schema, rules, admission policy) and reports its
 messages, and the checks of the operator (providers, models, endpoints, references, features of the server release).
 It does not check whether Secrets exist, and ignores documents of other kinds. With --settings or --from-cluster and
-no file, it checks the operator's settings and registered distributions. The exit code is 1 if there is an error, and
-0 if there are only warnings, unless --strict is given.`
+no file, it checks the operator's settings and registered distributions with their base configurations. The exit code
+is 1 if there is an error, and 0 if there are only warnings, unless --strict is given.`
 
 const examples = `  # One file
   kubectl llamastack validate -f my-stack.yaml
@@ -96,9 +96,10 @@ func (o *options) check() error {
 	return o.settings.CheckStdin(o.files...)
 }
 
-func (o *options) reportSettings(known *settings.Settings, streams cli.Streams) error {
+func (o *options) reportSettings(ctx context.Context, known *settings.Settings, streams cli.Streams) error {
 	errs := 0
-	for _, p := range known.Problems() {
+	problems := append(known.Problems(), known.BaseProblems(ctx)...)
+	for _, p := range problems {
 		severity := "warning"
 		if !p.Warning {
 			severity = "error"
@@ -107,7 +108,7 @@ func (o *options) reportSettings(known *settings.Settings, streams cli.Streams) 
 		_, _ = fmt.Fprintf(streams.Out, "%s: %s: %v\n", o.settings.Source(), severity, p.Err)
 	}
 	_, _ = fmt.Fprintf(streams.Err, "settings checked, %d errors\n", errs)
-	if errs > 0 {
+	if errs > 0 || o.strict && len(problems) > 0 {
 		return &cli.InputError{}
 	}
 	return nil
@@ -122,7 +123,7 @@ func (o *options) run(ctx context.Context, streams cli.Streams) error {
 		return cli.Fail(err)
 	}
 	if len(o.files) == 0 {
-		return o.reportSettings(simulated.Settings, streams)
+		return o.reportSettings(ctx, simulated.Settings, streams)
 	}
 	documents, unreadable := manifest.Read(o.files, o.recursive, streams.In)
 	report := check(ctx, simulated, documents, unreadable)

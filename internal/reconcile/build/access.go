@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
 	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/names"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
@@ -35,6 +37,24 @@ func warnUnauthenticated(d *Desired, in *Inputs) {
 			"neither the Ingress nor the server has TLS",
 			"set spec.networking.tls, or tlsSecretName in the key "+settings.KeyEdge+" of the ConfigMap "+settings.ConfigMapName)
 	}
+}
+
+// refuseOpen refuses to expose a server that is open although its configuration has authentication.
+func (d *Desired) refuseOpen(in *Inputs) {
+	if !d.Auth().Misplaced || in.Spec.Auth != nil || !d.Expose.Enabled || d.Edge.Kind == settings.EdgeNone {
+		return
+	}
+	subject, fix := "the configuration in spec.overrideConfig", "move auth below server in the file"
+	if d.Override == nil {
+		subject = "the base configuration " + d.Distribution.Base.Name()
+		fix = "set spec.auth, or ask the administrator to move auth below server"
+	}
+	d.problems.Add(problem.Problem{
+		Reason: problem.Unprotected, Path: pathExpose, Type: field.ErrorTypeForbidden,
+		Detail: subject + " has authentication where no server reads it, so everyone who reaches the host may call the " +
+			"server",
+		Fix: fix + ", or do not expose the server",
+	})
 }
 
 // warnBypassed warns of overrides that may bypass authentication; condition AccessControlled observes the server.
@@ -72,12 +92,12 @@ func warnBypassed(d *Desired, in *Inputs) {
 		}
 	}
 	for i := range o.VolumeMounts {
-		at, field := path.Join("/", o.VolumeMounts[i].MountPath), fmt.Sprintf(".volumeMounts[%d].mountPath", i)
+		at, mount := path.Join("/", o.VolumeMounts[i].MountPath), fmt.Sprintf(".volumeMounts[%d].mountPath", i)
 		switch {
 		case strings.HasPrefix(at, names.ConfigDir+"/"):
-			warn(field, "can replace the server's configuration", "mount it elsewhere")
+			warn(mount, "can replace the server's configuration", "mount it elsewhere")
 		case slices.ContainsFunc(codeDirs, func(dir string) bool { return isWithin(at, dir) || isWithin(dir, at) }):
-			warn(field, "can replace code of the server's image", "mount it elsewhere, for example below "+mountsDir)
+			warn(mount, "can replace code of the server's image", "mount it elsewhere, for example below "+mountsDir)
 		}
 	}
 }

@@ -51,6 +51,7 @@ func Build(ctx context.Context, in *Inputs) (*Desired, problem.List) {
 	}
 	d.warnIneffective(in)
 	d.problems.checkMonitoring(in, d.Distribution.Line)
+	d.refuseOpen(in)
 	warnUnauthenticated(d, in)
 	warnBypassed(d, in)
 	d.problems.checkWorkload(&in.CR.Spec, &in.Legacy)
@@ -195,6 +196,7 @@ func (d *Desired) params(in *Inputs) *objects.Params {
 	}
 	if d.Override != nil {
 		p.Config, p.ConfigFiles, p.Overridden = d.OverrideContent, in.Override.Files, true
+		p.External, p.OperatorImage, p.Env = in.installed(d.beside), in.OperatorImage, in.externalVariables()
 	}
 	if d.Certificate != nil {
 		p.ServerCA = string(d.Certificate.CA)

@@ -15,11 +15,8 @@ import (
 
 const pathExternal = "spec.externalProviders"
 
-// ExternalProviders returns the effective entries of spec.externalProviders: without overrideConfig and disabled APIs.
+// ExternalProviders returns the effective entries of spec.externalProviders: without disabled APIs.
 func (in *Inputs) ExternalProviders() []parse.ExternalProvider {
-	if _, named := in.OverrideRef(); named {
-		return nil
-	}
 	disabledAPIs := map[string]bool{}
 	for _, api := range disabled.APIs(in.CR.Spec.Disabled) {
 		disabledAPIs[api] = true
@@ -72,6 +69,35 @@ func (in *Inputs) externalImages() []string {
 		images = append(images, in.mirroredImage(in.Spec.External[i].Image))
 	}
 	return images
+}
+
+// besideOverride adds the external providers that are installed beside the user's own configuration; content is nil if
+// that is unknown. It returns them for further checks.
+func (d *Desired) besideOverride(in *Inputs, content []byte) *serverconfig.ExternalInput {
+	beside := &serverconfig.ExternalInput{
+		Line: d.Distribution.Line, Providers: in.ExternalProviders(), Packages: in.Packages,
+	}
+	if in.CR.Spec.ExternalProviders == nil {
+		return beside
+	}
+	if base, err := serverconfig.ParseBase("", content); err == nil {
+		beside.Document = base.Edit()
+	}
+	d.problems.AddAll(serverconfig.CheckSpec(in.Spec))
+	installed, problems := serverconfig.Beside(beside)
+	d.problems.AddAll(in.withoutUnreadPackages(problems))
+	d.beside = installed
+	return beside
+}
+
+// externalVariables returns the variables with the Secrets of the external providers.
+func (in *Inputs) externalVariables() []serverconfig.EnvVar {
+	var variables []serverconfig.EnvVar
+	uses, _ := serverconfig.SecretUses(in.Spec) // besideOverride reports the problems
+	for _, use := range uses {
+		variables = append(variables, serverconfig.EnvVar{Name: use.EnvName, Ref: use.Ref, Path: use.Path})
+	}
+	return variables
 }
 
 func (in *Inputs) installed(list []serverconfig.ExternalProvider) []objects.ExternalProvider {

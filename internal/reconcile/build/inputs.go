@@ -148,6 +148,8 @@ type Desired struct {
 	SecretsHash  string
 	SecretValues []secret.Value
 
+	// beside are the external providers to install beside Override.
+	beside   []serverconfig.ExternalProvider
 	problems report
 }
 

@@ -105,6 +105,7 @@ func (d *Desired) override(ctx context.Context, in *Inputs) {
 	if string(found.Content) == secret.OnCluster {
 		d.Override, d.OverrideContent = &serverconfig.Override{}, found.Content
 		d.ConfigMapName = names.ConfigMapName(in.CR.Name, found.Content)
+		d.besideOverride(in, nil)
 		return
 	}
 	read, err := serverconfig.ReadOverride(found.Content)
@@ -120,7 +121,7 @@ func (d *Desired) override(ctx context.Context, in *Inputs) {
 	d.setOverrideWorkers(ctx, in)
 	d.ConfigMapName = objects.ConfigMapName(in.CR.Name, d.OverrideContent, found.Files)
 	d.warnPlainOverride(in, read)
-	d.lintOverride(ctx, in)
+	d.lintOverride(ctx, in, d.besideOverride(in, d.OverrideContent).Module)
 	d.problems.warnStorage(d.Distribution.Line, read)
 }
 

@@ -6,38 +6,32 @@ import (
 	"context"
 	"slices"
 
-	"k8s.io/apimachinery/pkg/util/validation/field"
-
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/document"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/environment"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/lint"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 )
 
-// effects are the reason and the first words of the findings in the user's own configuration.
-var effects = map[lint.Effect]struct {
-	reason problem.Reason
-	detail string
-}{
-	lint.Refused: {problem.InvalidConfigMap, "the server does not start with this: "},
-	lint.Ignored: {problem.NoEffect, "the server ignores this: "},
-	lint.Exposed: {problem.LiteralSecret, ""},
-	lint.Shared:  {problem.SharedStorageLocation, ""},
+// reasons are the reasons of the findings in the user's own configuration.
+var reasons = map[lint.Effect]problem.Reason{
+	lint.Refused: problem.InvalidConfigMap,
+	lint.Ignored: problem.NoEffect,
+	lint.Exposed: problem.LiteralSecret,
+	lint.Shared:  problem.SharedStorageLocation,
 }
 
 // lintOverride warns of what the server refuses or ignores in the user's own configuration. It skips unknown releases.
-func (d *Desired) lintOverride(ctx context.Context, in *Inputs) {
-	d.refuseOpenOverride(in)
+// module returns the external package with a provider type, or "".
+func (d *Desired) lintOverride(ctx context.Context, in *Inputs, module func(api, providerType string) string) {
 	line := d.Distribution.Line
 	if line == nil {
 		return
 	}
 	for _, f := range lint.Check(ctx, &lint.Input{
 		Content: d.OverrideContent, Line: line, Release: d.Distribution.Release, Variables: in.givenVariables(),
+		Module: module,
 	}) {
-		effect := effects[f.Effect]
-		d.problems.warn(effect.reason, f.At(in.Override.key()), effect.detail+f.Detail, f.Fix)
+		d.problems.warn(reasons[f.Effect], f.At(in.Override.key()), f.Message(), f.Fix)
 	}
 }
 
@@ -45,6 +39,9 @@ func (d *Desired) lintOverride(ctx context.Context, in *Inputs) {
 func (in *Inputs) givenVariables() document.Variables {
 	given := environment.NewSet(&in.CR.Spec).Given()
 	names := slices.Concat(environment.RuntimeVariables, in.variables())
+	for _, v := range in.externalVariables() {
+		names = append(names, v.Name)
+	}
 	if w := in.CR.Spec.Workload; w != nil && w.Overrides != nil {
 		for i := range w.Overrides.EnvFrom {
 			known := envFromVariables(in, &w.Overrides.EnvFrom[i], i)
@@ -58,18 +55,4 @@ func (in *Inputs) givenVariables() document.Variables {
 		given[name] = true
 	}
 	return given
-}
-
-// refuseOpenOverride refuses to expose a server that is open although the user's own configuration has authentication.
-func (d *Desired) refuseOpenOverride(in *Inputs) {
-	if !d.Override.MisplacedAuth || d.Override.Auth.Type != "" || !in.Spec.Expose.Enabled ||
-		in.edge().Kind == settings.EdgeNone {
-		return
-	}
-	d.problems.Add(problem.Problem{
-		Reason: problem.Unprotected, Path: pathExpose, Type: field.ErrorTypeForbidden,
-		Detail: "the configuration in spec.overrideConfig has authentication where no server reads it, so everyone who " +
-			"reaches the host may call the server",
-		Fix: "move auth below server in the file, or do not expose the server",
-	})
 }

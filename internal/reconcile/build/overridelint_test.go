@@ -12,7 +12,9 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 // Proves: R88 (warnings with line and column, worst first; the file runs as it is).
@@ -88,6 +90,33 @@ func TestOverrideWithMisplacedAuthIsNotExposed(t *testing.T) {
 		_, faults := buildWith(t.Context(), in)
 		if got := faults.Message(); strings.Contains(got, "authentication where no server reads it") != refused {
 			t.Errorf("%s: %q", content, got)
+		}
+	}
+}
+
+// Proves: R88 (the same holds for a base, unless the spec has authentication).
+func TestBaseWithMisplacedAuthIsNotExposed(t *testing.T) {
+	for name, c := range map[string]struct {
+		base    string
+		auth    bool
+		refused bool
+	}{
+		"misplaced":             {"auth: {provider_config: {type: custom, endpoint: https://a}}\n", false, true},
+		"misplaced, and a spec": {"auth: {provider_config: {type: custom, endpoint: https://a}}\n", true, false},
+		"right":                 {"server: {auth: {provider_config: {type: custom, endpoint: https://a}}}\n", false, false},
+	} {
+		in := inputs(t, "distribution-only")
+		in.CR.Spec.Networking = &v1alpha2.NetworkingSpec{Expose: &apiextensionsv1.JSON{Raw: []byte("true")}}
+		in.CR.Spec.Disabled = []string{"eval"}
+		if c.auth {
+			in.CR.Spec.Auth = &v1alpha2.AuthSpec{Provider: new("kubernetes")}
+		}
+		base, err := serverconfig.ParseBase("mine", []byte(complete+c.base))
+		framework.NoError(t, err)
+		in.Distribution.Base = base
+		_, faults := buildWith(t.Context(), in)
+		if got := faults.Message(); strings.Contains(got, "authentication where no server reads it") != c.refused {
+			t.Errorf("%s: %q", name, got)
 		}
 	}
 }

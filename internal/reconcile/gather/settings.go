@@ -169,13 +169,13 @@ func (g *Gatherer) settingsLive(ctx context.Context) (*settings.Settings, *probl
 	return g.Store.read(ctx, g.Store.live)
 }
 
-// Settings returns the errors in the operator's settings and registered distributions.
+// Settings returns the problems of the operator's settings and of registered distributions with their bases.
 func (g *Gatherer) Settings(ctx context.Context) ([]settings.Problem, *problem.Problem) {
 	s, p := g.settings(ctx)
 	if p != nil {
 		return nil, p
 	}
-	return s.Problems(), nil
+	return append(s.Problems(), s.BaseProblems(ctx)...), nil
 }
 
 // read parses the ConfigMaps if their metadata changed since the last parse.

@@ -43,6 +43,8 @@ type Auth struct {
 	ClusterCA bool
 	// SeparatesUsers reports whether users have different rights, by access rules or tenants.
 	SeparatesUsers bool
+	// Misplaced reports that only the top level has authentication, where no server reads it.
+	Misplaced bool
 }
 
 // Read reads the section server of a configuration.
@@ -50,8 +52,10 @@ func Read(root *yaml.Node) Auth {
 	config := document.Descend(root, []string{"server", sectionAuth, keyProvider})
 	rules := document.Descend(root, []string{"server", sectionAuth, keyAccess})
 	tenancy := document.Text(document.Descend(root, []string{"server", sectionTenancy, "mode"}))
+	kind := document.Given(document.Child(config, keyType))
 	return Auth{
-		Type:           document.Given(document.Child(config, keyType)),
+		Type:           kind,
+		Misplaced:      kind == "" && document.Child(root, sectionAuth) != nil,
 		ClusterCA:      document.Text(document.Child(config, fieldCAFile)) == ClusterCAFile,
 		SeparatesUsers: rules != nil && len(rules.Content) > 0 || tenancy == tenancyMulti,
 	}

@@ -119,28 +119,41 @@ func Apply(ctx context.Context, in *Input, problems *problem.Collector) ([]provi
 		if ctx.Err() != nil {
 			return nil, nil
 		}
-		if _, ok := in.Line.APIs[e.API.Name]; !ok {
-			problems.Add(release.MissingAPI(in.Line, e.API.Name, "spec.externalProviders."+e.API.Field))
+		if !in.check(e, problems) {
 			continue
 		}
 		known := packageOf(e, in.Packages)
-		switch {
-		case known == nil && e.Image != "":
-			problems.Add(in.unknownPackage(e))
-		case known != nil && !known.IsFor(e.API):
-			problems.Add(wrongAPI(e, known))
-		}
 		in.warnOverridden(e, known, problems)
 		in.Document.EnableAPI(e.API.Name)
 		spec := e.Provider
 		spec.Type = typeOf(e, in.Packages)
 		entry := &provider.PackagedEntry{API: e.API, Spec: &spec, Package: known}
 		entries = append(entries, entry.Put(in.Document, in.Line, in.Environment, problems))
-		installed = append(installed, Installed{ID: e.ID, Path: e.Path, Image: e.Image, ImagePullPolicy: e.ImagePullPolicy,
-			Package: known})
+		installed = append(installed, newInstalled(e, known))
 	}
 	in.checkTypes(problems)
 	return entries, installed
+}
+
+// check reports an entry whose API, package or API of the package does not fit. It returns false for a missing API.
+func (in *Input) check(e *parse.ExternalProvider, problems *problem.Collector) bool {
+	if in.Line != nil {
+		if _, ok := in.Line.APIs[e.API.Name]; !ok {
+			problems.Add(release.MissingAPI(in.Line, e.API.Name, "spec.externalProviders."+e.API.Field))
+			return false
+		}
+	}
+	switch known := packageOf(e, in.Packages); {
+	case known == nil && e.Image != "":
+		problems.Add(in.unknownPackage(e))
+	case known != nil && !known.IsFor(e.API):
+		problems.Add(wrongAPI(e, known))
+	}
+	return true
+}
+
+func newInstalled(e *parse.ExternalProvider, known *parse.ProviderPackage) Installed {
+	return Installed{ID: e.ID, Path: e.Path, Image: e.Image, ImagePullPolicy: e.ImagePullPolicy, Package: known}
 }
 
 // unknownPackage returns the problem of an entry whose package is unknown.

@@ -49,6 +49,14 @@ type Finding struct {
 	Detail, Fix string
 }
 
+// says begins the details of the effects.
+var says = map[Effect]string{
+	Refused: "the server does not start with this: ", Ignored: "the server ignores this: ",
+}
+
+// Message returns the effect and the detail.
+func (f *Finding) Message() string { return says[f.Effect] + f.Detail }
+
 // At returns file, line, column and path, as editors read them.
 func (f *Finding) At(file string) string {
 	if f.Line > 0 {
@@ -68,6 +76,9 @@ type Input struct {
 	Release string
 	// Variables are the environment variables that the server's container has. A nil map means that they are unknown.
 	Variables document.Variables
+	// Module returns the installed package with a provider type that the release line does not have, or "". It may be
+	// nil.
+	Module func(api, providerType string) string
 }
 
 // Check returns the findings, worst first and then by position, at most limits.Problems of each effect.
@@ -80,7 +91,13 @@ func Check(ctx context.Context, in *Input) []Finding {
 		}
 		return []Finding{{Effect: Refused, Detail: detail, Fix: document.BaseFix}}
 	}
-	l := &linter{doc: base.Edit(), line: in.Line, given: in.Variables, counts: map[Effect]int{}}
+	return CheckDocument(ctx, base.Edit(), in)
+}
+
+// CheckDocument is Check for a configuration that is parsed already. A finding has no position at a part that the file
+// does not have.
+func CheckDocument(ctx context.Context, doc *document.Document, in *Input) []Finding {
+	l := &linter{doc: doc, line: in.Line, given: in.Variables, module: in.Module, counts: map[Effect]int{}}
 	l.sections()
 	l.integrity(ctx, in.Release)
 	slices.SortStableFunc(l.findings, func(a, b Finding) int {
@@ -95,6 +112,7 @@ type linter struct {
 	doc      *document.Document
 	line     *catalog.Line
 	given    document.Variables
+	module   func(api, providerType string) string
 	findings []Finding
 	counts   map[Effect]int
 }

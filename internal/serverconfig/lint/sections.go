@@ -325,13 +325,23 @@ func (l *linter) unknownType(api, name string, n *yaml.Node, path string) {
 		return // not shown
 	}
 	fix := "there are " + limits.Names(l.line.ProviderTypes(api))
-	if near, ok := problem.Nearest(name, l.line.ProviderTypes(api)); ok {
+	if module := l.installed(api, name); module != "" {
+		fix = "add module: " + module
+	} else if near, ok := problem.Nearest(name, l.line.ProviderTypes(api)); ok {
 		fix = fmt.Sprintf("did you mean %q?", near)
 	} else if lines := linesWith(catalog.HasProvider(api, name)); lines != "" {
 		fix = "it exists in " + lines
 	}
 	l.add(Refused, n, path, fmt.Sprintf("release line %s has no type %q of %s providers", l.line.Name,
 		limits.Message(name), api), fix)
+}
+
+// installed returns the installed package with a provider type, or "".
+func (l *linter) installed(api, name string) string {
+	if l.module == nil {
+		return ""
+	}
+	return l.module(api, name)
 }
 
 func withoutConfig(entry *yaml.Node) *yaml.Node {

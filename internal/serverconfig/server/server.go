@@ -47,6 +47,18 @@ func Apply(doc *document.Document, line *catalog.Line, spec *v1alpha2.LlamaStack
 	applyTLS(doc, line, spec, problems)
 }
 
+// SetName adds the name of the base to a configuration without a name. The server requires one and does not use it.
+func SetName(doc *document.Document, line *catalog.Line) {
+	const current, previous = "distro_name", "image_name"
+	switch {
+	case doc.Section(previous) != nil:
+	case line.Sections[previous].Required:
+		document.Set(doc.Root(), previous, document.String(doc.Base().Name()))
+	case doc.Section(current) == nil:
+		document.Set(doc.Root(), current, document.String(doc.Base().Name()))
+	}
+}
+
 // applyWorkers sets the number of workers, or warns if the patch release ignores it.
 func applyWorkers(doc *document.Document, line *catalog.Line, workers int32, problems *problem.Collector) {
 	reads := func(line *catalog.Line) bool { _, ok := line.ServerFields()["workers"]; return ok }
