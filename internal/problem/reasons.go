@@ -25,7 +25,8 @@ const (
 	NoEffect Reason = "NoEffect"
 	// HostnameNotUnique warns that the exposed server has no host name, or shares it with an older custom resource.
 	HostnameNotUnique Reason = "HostnameNotUnique"
-	// Unprotected warns that callers may reach the server without authentication, or that their data can be read.
+	// Unprotected warns that callers may reach the server without authentication, that data can be read on the way, or
+	// that the server does not verify a certificate.
 	Unprotected Reason = "Unprotected"
 	// TooLarge means that the spec, a referenced object or a generated object exceeds a limit.
 	TooLarge Reason = "TooLarge"

@@ -69,14 +69,16 @@ var fieldRows = []Row{
 		Reason: Unprotected, Class: Terminal, Conditions: inConfigGenerated,
 		Meaning: "The server is exposed, and everyone may call it, or the tokens of its callers are sent without " +
 			"encryption. Or it has authentication, and something in the spec can take that away: an override that can give " +
-			"the server another configuration or other code, or proxies that anyone is.",
+			"the server another configuration or other code, or proxies that anyone is. Or the server does not verify the " +
+			"certificate of a provider or an issuer.",
 		Example: Problem{
 			Severity: Warning, Path: "spec.networking.expose",
 			Detail: "the server has no authentication: everyone who can reach the host can call it",
 			Fix:    "set spec.auth, or ignore this warning if a proxy in front of the server authenticates callers",
 		},
 		Remedy: "Set `spec.auth`, and let the edge or the server encrypt. If something in front of the server does both, " +
-			"ignore the warning. Of an override, the condition AccessControlled reports what came of it.",
+			"ignore the warning. Of an override, the condition AccessControlled reports what came of it. If a certificate is " +
+			"not verified, set its CA in `spec.networking.tls.caBundle`.",
 	},
 	{
 		Reason: TooLarge, Class: Terminal, Conditions: inConfigGenerated,

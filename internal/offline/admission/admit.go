@@ -132,10 +132,18 @@ func (s *Schema) decode(object map[string]any) []Rejection {
 var metadataFields = []string{"annotations", "finalizers", "generateName", "labels", "name", "namespace",
 	"ownerReferences"}
 
-// nearestField returns a suggestion for an unknown field: below metadata or spec for one of their fields at the top
-// level, otherwise a similar name; empty if there is none.
+// nearestField returns a suggestion for an unknown field: the one of this name elsewhere in the spec, below metadata or
+// spec for one of their fields at the top level, otherwise a similar name; empty if there is none.
 func (s *Schema) nearestField(path string) string {
 	parent, name := s.parentOf(path)
+	if strings.HasPrefix(path, "spec.") {
+		if at := s.fieldElsewhere(name); at != "" {
+			return fmt.Sprintf("did you mean %s?", at)
+		}
+		if at := otherNames[name]; at != "" && !strings.HasPrefix(path, at+".") {
+			return fmt.Sprintf("did you mean %s?", at)
+		}
+	}
 	if parent == nil {
 		return ""
 	}
@@ -162,6 +170,48 @@ func (s *Schema) Has(path string) bool {
 	}
 	_, known := parent.Properties[name]
 	return known
+}
+
+// otherNames are fields of Kubernetes that the spec has under another name.
+var otherNames = map[string]string{
+	"containerPort":        "spec.networking.port",
+	"containers":           "spec.workload.overrides",
+	"host":                 "spec.networking.expose",
+	"hostname":             "spec.networking.expose",
+	"ingress":              "spec.networking.expose",
+	"ports":                "spec.networking.port",
+	"storageClassName":     "spec.workload.storage",
+	"template":             "spec.workload",
+	"volumeClaimTemplates": "spec.workload.storage",
+}
+
+// deepestElsewhere is the depth of the deepest suggested field: spec.workload.storage.size has 3.
+const deepestElsewhere = 3
+
+// fieldElsewhere returns the path of the only field of this name that is nearest to the root of the spec, or "".
+func (s *Schema) fieldElsewhere(name string) string {
+	level := map[string]schema.Structural{"spec": s.structural.Properties["spec"]}
+	for range deepestElsewhere {
+		next, found := map[string]schema.Structural{}, ""
+		for at, structural := range level {
+			for property := range structural.Properties {
+				below := at + "." + property
+				next[below] = structural.Properties[property]
+				switch {
+				case !strings.EqualFold(property, name):
+				case found != "":
+					return ""
+				default:
+					found = below
+				}
+			}
+		}
+		if found != "" {
+			return found
+		}
+		level = next
+	}
+	return ""
 }
 
 // nearestValue returns a suggestion for an unsupported value; empty if no value is similar.

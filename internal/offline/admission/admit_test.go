@@ -89,6 +89,12 @@ func TestRejections(t *testing.T) {
 		"misspelled kv type":            {starter + "storage: {kv: {type: redi}}", []string{"spec.storage.kv.type: Unsupported value", unchecked}},
 		"misspelled sql type":           {starter + "storage: {sql: {type: postgress}}", []string{"spec.storage.sql.type: Unsupported value", unchecked}},
 		"misspelled inner field":        {starter + "networking: {tls: {enable: true}}", []string{"spec.networking.tls.enable"}},
+		"field of the workload":         {starter + "replicas: 2\nnodeSelector: {a: b}\nenv: []\nsize: 1Gi", []string{"spec.env", "spec.nodeSelector", "spec.replicas", "spec.size"}},
+		"field beside its place":        {starter + "workload: {image: i, port: 1, env: [], minReplicas: 1}", []string{"spec.workload.env", "spec.workload.image", "spec.workload.minReplicas", "spec.workload.port"}},
+		"models beside their place":     {starter + "models: [m]\nproviders: {models: [m]}", []string{"spec.models", "spec.providers.models"}},
+		"fields of a Deployment":        {starter + "template: {}\nstorageClassName: fast\nworkload: {storage: {storageClassName: fast}, ingress: {}}", []string{"spec.storageClassName", "spec.template", "spec.workload.ingress", "spec.workload.storage.storageClassName"}},
+		"name with several places":      {starter + "type: redis", []string{"spec.type"}},
+		"resources of the pod":          {starter + "resources: {requests: {cpu: 1}, limits: {cpu: 1}}", []string{"spec.resources.limits", "spec.resources.requests"}},
 		"misspelled section":            {starter + "resouces: {models: [m]}", []string{"spec.resouces"}},
 		"unknown sql type":              {starter + "storage: {sql: {type: mysql}}", []string{"spec.storage.sql.type: Unsupported value", unchecked}},
 	} {

@@ -324,7 +324,11 @@ func (s *step) jwksHint() string {
 
 // checkValues checks addresses, networks and the verification of certificates.
 func (s *step) checkValues() {
-	if s.line.VerifiesAuthTLS && isFalse(s.settings[fieldVerifyTLS]) {
+	unverified := provider.IsFalse(s.settings[fieldVerifyTLS])
+	if unverified && !s.line.VerifiesAuthTLS {
+		s.problems.Add(provider.UnverifiedTLS(pathSettings + "." + fieldVerifyTLS))
+	}
+	if unverified && s.line.VerifiesAuthTLS {
 		s.problems.Add(problem.Problem{
 			Reason: problem.UnsupportedByRelease, Path: pathSettings + "." + fieldVerifyTLS, Type: field.ErrorTypeForbidden,
 			Value: false,
@@ -348,19 +352,6 @@ func (s *step) checkValues() {
 		}
 		s.warnPublicNetworks(pathSettings+"."+name, networks)
 	}
-}
-
-// isFalse reports whether the server parses a value as false.
-func isFalse(value any) bool {
-	switch value := value.(type) {
-	case bool:
-		return !value
-	case string:
-		return slices.Contains([]string{"0", "off", "f", "false", "n", "no"}, strings.ToLower(value))
-	case int64:
-		return value == 0
-	}
-	return false
 }
 
 // checkAddresses checks the fields that hold a URL, by their names.

@@ -54,6 +54,8 @@ func Resolve(api parse.ProviderAPI, spec *parse.Provider, line *catalog.Line, pr
 		problems)
 	p.assignSecretRefs(problems)
 	p.checkSettings(problems)
+	p.warnAddress(problems)
+	p.warnUnverified(problems)
 	checkCredentials(p.schema, spec, problems)
 	return p
 }

@@ -76,6 +76,7 @@ func (r *registration) applyModels(models []parse.Model) {
 			entries[key] = entry
 		}
 		r.overlayModel(entry, m, provider)
+		r.warnModel(m, provider, entry)
 		r.register(ListModels, served)
 		r.uses = append(r.uses, Use{API: parse.APIInference.Name, ID: provider.ID, Path: m.Path})
 	}

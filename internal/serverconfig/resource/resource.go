@@ -51,6 +51,7 @@ type Registered struct{ List, Name string }
 func Apply(ctx context.Context, in *Input, problems *problem.Collector) ([]Use, []Registered) {
 	r := &registration{
 		ctx: ctx, doc: in.Document, line: in.Line, env: in.Environment, groups: in.Providers, problems: problems,
+		named: namesInUse(in),
 	}
 	r.applyModels(in.Models)
 	r.applyShields(in.Shields)
@@ -62,12 +63,14 @@ func Apply(ctx context.Context, in *Input, problems *problem.Collector) ([]Use, 
 
 // registration is the state of Apply.
 type registration struct {
-	ctx        context.Context
-	doc        *document.Document
-	line       *catalog.Line
-	env        *environment.Set
-	groups     []parse.ProviderGroup
-	problems   *problem.Collector
+	ctx      context.Context
+	doc      *document.Document
+	line     *catalog.Line
+	env      *environment.Set
+	groups   []parse.ProviderGroup
+	problems *problem.Collector
+	// named are the names of models that other resources of the spec refer to.
+	named      map[string]bool
 	uses       []Use
 	registered []Registered
 }

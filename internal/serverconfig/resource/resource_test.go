@@ -127,6 +127,7 @@ func TestApplyRegistersModels(t *testing.T) {
 			spec: "resources: {models: [{name: m, providerModelId: p, modelType: embedding, contextLength: 5, quantization: q, embeddingDimension: 7, metadata: {a: [1]}}]}",
 			want: "{models: [{model_id: m, provider_id: v, provider_model_id: p, model_type: embedding, " +
 				"metadata: {a: [1], context_length: 5, quantization: q, embedding_dimension: 7}}]}",
+			problems: "Warning NoEffect spec.resources.models[0]\n",
 		},
 		"one thing written twice": {
 			base: vllm, uses: "inference/v " + models + "[0]\n", spec: "resources: {models: [{name: m, contextLength: 5, metadata: {context_length: 6}}]}",
