@@ -17,7 +17,7 @@ import (
 
 // inventory returns the running configuration with its environment.
 func (f *facts) inventory() *offered.Config {
-	c := &offered.Config{Base: f.config, Variables: document.Variables{}}
+	c := &offered.Config{Base: f.config, Line: f.line, Variables: document.Variables{}, Unapplied: f.unapplied}
 	if d := f.deployment(); d != nil {
 		c.Variables = offered.PodVariables(&d.Spec.Template.Spec)
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/plugin/cluster"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/build"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 )
 
@@ -25,7 +26,10 @@ type facts struct {
 	events []corev1.Event
 	// config is the running configuration; nil if unknown.
 	config *serverconfig.Base
-	unread []string
+	// unapplied reports that the server runs the base configuration, or nothing; line is the base's release line.
+	unapplied bool
+	line      *catalog.Line
+	unread    []string
 }
 
 func gather(ctx context.Context, c *cluster.Connection, name string) (*facts, error) {
@@ -57,13 +61,14 @@ func (f *facts) readConfig(ctx context.Context, c *cluster.Connection) error {
 		}
 		return nil
 	}
+	f.unapplied = true
 	known, _, err := c.Settings(ctx, settings.DefaultNamespace)
 	if err != nil {
 		return err
 	}
 	if d, problem := known.ResolveWithHints(&f.cr.Spec.Distribution,
 		build.Hints(build.NewInputs(f.cr), build.ReportedLine(f.cr))); problem == nil {
-		f.config = d.Base
+		f.config, f.line = d.Base, d.Line
 	}
 	return nil
 }

@@ -9,7 +9,6 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/offline/offered"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/plugin/cli"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/document"
 )
 
 func (s *screen) print(w io.Writer, style cli.Style) error {
@@ -109,28 +108,31 @@ func (p *printer) section(title string, rows [][]string) {
 	_ = cli.Table(&p.text, indent, rows) // writes to memory
 }
 
+// providers returns a row for each provider that the spec or a variable configures, and one for all others.
 func (p *printer) providers(list []offered.Provider) [][]string {
 	var rows [][]string
-	disabled := 0
+	others := map[string]int{}
 	for _, provider := range list {
 		state := p.style.Good(provider.State)
 		switch {
-		case provider.State == offered.Off && provider.Variable == "":
-			disabled++
+		case provider.State == offered.Pending:
+			state = p.style.Bad("not applied yet")
+		case provider.From == "base" && (provider.State != offered.On || provider.Variable == ""):
+			others[provider.State]++
 			continue
-		case provider.State == offered.Off:
-			state = p.style.Dim("off: " + provider.Variable + " is not set")
-		case provider.State == offered.Unknown:
-			state = p.style.Dim("depends on " + provider.Variable)
+		case provider.Variable != "":
+			state += ": " + provider.Variable + " is set"
 		}
-		id := provider.ID
-		if document.IsReference(id) {
-			id = "?"
-		}
-		rows = append(rows, []string{provider.API, id, provider.Type, provider.From, state})
+		rows = append(rows, []string{provider.API, provider.ID, provider.Type, provider.From, state})
 	}
-	if disabled > 0 {
-		rows = append(rows, []string{p.style.Dim(fmt.Sprintf("and %d disabled by the configuration", disabled))})
+	var counts []string
+	for _, state := range []string{offered.On, offered.Off, offered.Unknown} {
+		if others[state] > 0 {
+			counts = append(counts, fmt.Sprintf("%d %s", others[state], state))
+		}
+	}
+	if len(counts) > 0 {
+		rows = append(rows, []string{p.style.Dim("and those of the base: " + strings.Join(counts, ", ") + "; -o yaml lists them")})
 	}
 	return rows
 }

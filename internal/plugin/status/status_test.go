@@ -187,7 +187,7 @@ func TestStatusOfWhatNobodyReconciled(t *testing.T) {
 	cr.Status = v1alpha2.LlamaStackDistributionStatus{}
 	out, code := run(t, fakecluster.New(t, cr), "my-stack")
 	if code != cli.ExitOK || !strings.HasPrefix(out, "ai/my-stack: the operator has not reconciled the resource: is the operator running?\n") ||
-		!strings.Contains(out, "off: VLLM_URL is not set") {
+		!strings.Contains(out, "not applied yet") {
 		t.Errorf("exit code %d:\n%s", code, out)
 	}
 }
