@@ -79,3 +79,15 @@ func TestStatusListsUnconfiguredProvidersInOneLine(t *testing.T) {
 		t.Errorf("the output for programs does not list them:\n%s", out)
 	}
 }
+
+// Ready does not depend on the address from outside or on warnings, so the verdict must have them.
+func TestStatusReportsTheRemarksOfReady(t *testing.T) {
+	const remark = "the server is not exposed yet: Ingress my-stack-ingress has no address"
+	c := fakecluster.New(t, stack(t, "my-stack", "Available=True A: b", "Ready=True Ready: The spec is applied; "+remark))
+	if out, _ := run(t, c, "my-stack"); !strings.HasPrefix(out, "ai/my-stack: ready; "+remark+"\n") {
+		t.Errorf("of one resource:\n%s", out)
+	}
+	if out, _ := run(t, c); !strings.Contains(out, "ready; "+remark+"\n") {
+		t.Errorf("of the table:\n%s", out)
+	}
+}

@@ -19,6 +19,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/names"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/offline/describe"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/offline/offered"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/status"
 )
 
 type screen struct {
@@ -133,10 +134,16 @@ func verdict(cr *v1alpha2.LlamaStackDistribution) (text string, good bool) {
 			cr.Generation, ready.ObservedGeneration), false
 	case unobserved(cr):
 		return fmt.Sprintf("the operator has not observed generation %d yet: is the operator running?", cr.Generation), false
-	case ready.Status == metav1.ConditionTrue && !available:
-		return "scaled to zero", true
 	case ready.Status == metav1.ConditionTrue:
-		return "ready", true
+		text = "ready"
+		if !available {
+			text = "scaled to zero"
+		}
+		remarks, found := strings.CutPrefix(ready.Message, status.SpecApplied+"; ")
+		if !found {
+			return text, true
+		}
+		return text + "; " + remarks, false
 	case stalled && available:
 		return "the last edit was rejected; the server runs the previous configuration", false
 	case stalled:
