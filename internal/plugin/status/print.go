@@ -7,6 +7,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/offline/offered"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/plugin/cli"
 )
@@ -46,6 +47,13 @@ func (s *screen) print(w io.Writer, style cli.Style) error {
 		missing = append(missing, []string{p.style.Bad(name)})
 	}
 	p.section("In the spec, but not registered", missing)
+	if len(s.NotInSpec) > 0 {
+		p.section("Models that the server has, but not the spec", [][]string{
+			{limits.Names(s.NotInSpec)},
+			{"Removed from the spec, registered by a client, or offered by the model server itself."},
+			{"To remove one: docs/configuration-resources.md, Remove a model."},
+		})
+	}
 	var try [][]string
 	for _, line := range s.Try {
 		try = append(try, []string{line})

@@ -48,6 +48,8 @@ type screen struct {
 	Registered []registered `json:"registered,omitempty"`
 	// Missing are resources of the spec that the server does not list.
 	Missing []string `json:"missing,omitempty"`
+	// NotInSpec are models of the server that the spec does not register.
+	NotInSpec []string `json:"notInSpec,omitempty"`
 	// Try are commands that query the first chat model.
 	Try     []string `json:"try,omitempty"`
 	Objects []object `json:"objects,omitempty"`
@@ -112,6 +114,11 @@ func newScreen(f *facts) *screen {
 	s.Providers, s.Models = running.Providers(&cr.Spec), running.Models()
 	if d := cr.Status.DistributionConfig; d != nil {
 		s.Registered, s.Missing = registeredResources(d), d.MissingResources
+		for _, m := range d.Models {
+			if m.NotInSpec {
+				s.NotInSpec = append(s.NotInSpec, m.Name)
+			}
+		}
 	}
 	s.Try = chatCommands(cr, s.Models)
 	s.Objects = f.objects()

@@ -122,6 +122,7 @@ func TestStatusScreen(t *testing.T) {
 	ready.Status.DistributionConfig = &v1alpha2.DistributionConfig{
 		VectorStores: []v1alpha2.ResourceInfo{{Name: "docs"}}, ToolGroups: []v1alpha2.ResourceInfo{{Name: "builtin::websearch", ProviderID: "tavily"}},
 		Connectors: []v1alpha2.ResourceInfo{{Name: "github"}}, MissingResources: []string{"models/vllm/llama3.2-8b"},
+		Models: []v1alpha2.ModelInfo{{Name: "vllm/llama3.2-8b", ProviderID: "vllm"}, {Name: "vllm/removed", ProviderID: "vllm", NotInSpec: true}},
 	}
 	ready.Status.ResolvedDistribution.NewerServerLine = "9.9"
 	for name, test := range map[string]struct {
