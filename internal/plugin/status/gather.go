@@ -29,7 +29,9 @@ type facts struct {
 	// unapplied reports that the server runs the base configuration, or nothing; line is the base's release line.
 	unapplied bool
 	line      *catalog.Line
-	unread    []string
+	// log is the end of the log of a container that ended; nil if none ended.
+	log    *podLog
+	unread []string
 }
 
 func gather(ctx context.Context, c *cluster.Connection, name string) (*facts, error) {
@@ -41,6 +43,7 @@ func gather(ctx context.Context, c *cluster.Connection, name string) (*facts, er
 	if err := f.readConfig(ctx, c); err != nil {
 		return nil, err
 	}
+	f.readLog(ctx, c)
 	return f, nil
 }
 

@@ -15,6 +15,13 @@ import (
 func (s *screen) print(w io.Writer, style cli.Style) error {
 	p := &printer{style: style}
 	p.verdict(s)
+	if s.Log != nil {
+		var lines [][]string
+		for _, line := range s.Log.Lines {
+			lines = append(lines, []string{line})
+		}
+		p.section("End of the log of pod "+s.Log.Pod+", container "+s.Log.Container, lines)
+	}
 	var facts [][]string
 	for _, fact := range [][2]string{
 		{"Phase", s.Phase}, {"Pods", s.Pods}, {"URL", s.URL}, {"From outside", s.ExternalURL}, {"Release", release(s)},

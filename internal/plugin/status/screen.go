@@ -29,6 +29,8 @@ type screen struct {
 	Verdict string  `json:"verdict"`
 	Good    bool    `json:"good"`
 	Causes  []cause `json:"causes,omitempty"`
+	// Log is the end of the log of a container that ended.
+	Log *podLog `json:"log,omitempty"`
 
 	Phase       string `json:"phase,omitempty"`
 	Pods        string `json:"pods,omitempty"`
@@ -98,7 +100,7 @@ func newScreen(f *facts) *screen {
 	s := &screen{Namespace: cr.Namespace, Name: cr.Name, Phase: string(cr.Status.Phase), URL: cr.Status.ServiceURL,
 		Unread: f.unread}
 	s.Verdict, s.Good = verdict(cr)
-	s.Causes = causes(cr)
+	s.Causes, s.Log = f.explain(causes(cr)), f.log
 	s.ExternalURL = ptr.Deref(cr.Status.RouteURL, "")
 	s.Pods = fmt.Sprintf("%d of %d available", cr.Status.AvailableReplicas, cr.Status.Replicas)
 	if r := cr.Status.ResolvedDistribution; r != nil {

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"io"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -341,10 +342,17 @@ func (b *lockedBuffer) await(ctx context.Context, t *testing.T, text string) {
 // run runs the command in namespace ai; text holds both streams.
 func run(t *testing.T, c client.WithWatch, args ...string) (text string, code int) {
 	t.Helper()
+	return runWithLogs(t, c, nil, args...)
+}
+
+type readLog func(ctx context.Context, namespace, pod string, options *corev1.PodLogOptions) (io.ReadCloser, error)
+
+func runWithLogs(t *testing.T, c client.WithWatch, logs readLog, args ...string) (text string, code int) {
+	t.Helper()
 	var out bytes.Buffer
 	streams := cli.Streams{Out: &out, Err: &out}
 	cmd := New(streams, func(*cluster.Flags) (*cluster.Connection, error) {
-		return &cluster.Connection{Client: c, Namespace: "ai"}, nil
+		return &cluster.Connection{Client: c, Namespace: "ai", Logs: logs}, nil
 	})
 	cmd.SilenceErrors, cmd.SilenceUsage = true, true
 	cmd.SetArgs(append([]string{}, args...))
