@@ -237,6 +237,11 @@ type ModelInfo struct {
 	// ProviderID is the id of the provider that serves the model.
 	// +optional
 	ProviderID string `json:"provider_id"` //nolint:tagliatelle // the server's own name, as for providers
+
+	// NotInSpec reports that a provider of the spec lists the model, and the configuration does not register it: it was
+	// removed from the spec, a client registered it, or the model server itself offers it.
+	// +optional
+	NotInSpec bool `json:"notInSpec,omitempty"`
 }
 
 // ResourceInfo is a vector store, tool group or connector of the running server.

@@ -26,7 +26,7 @@ func New(b []byte) Value { return Value{bytes: bytes.Clone(b)} }
 // Wrap wraps a secret value without a copy. The bytes must not change.
 func Wrap(b []byte) Value { return Value{bytes: b} }
 
-// Reveal returns the bytes. They must only be written to Secrets.
+// Reveal returns the bytes. They must only be written to Secrets, or sent to the server that the user names.
 func (v Value) Reveal() []byte { return v.bytes }
 
 // Len returns the length of the value in bytes.

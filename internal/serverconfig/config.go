@@ -72,6 +72,9 @@ type Result struct {
 	Expected []document.ProviderName
 	// Registered are the resources of the spec by their names in the server's lists.
 	Registered []Registered
+	// RegisteredModels are the names in client requests of all models that the configuration registers; nil if a name
+	// depends on the environment.
+	RegisteredModels []string
 	// LocalState names the state on the disk of the pod, sorted.
 	LocalState []string
 	// ProviderCount and ResourceCount count the entries of the custom resource, not of the base.
@@ -208,12 +211,14 @@ func Generate(ctx context.Context, in Input) (*Result, problem.List) {
 	env.Sort()
 	providers = append(providers, added...)
 	return &Result{
-		YAML:       written,
-		Env:        env.Needed(),
-		Providers:  providers,
-		External:   installed,
-		Expected:   doc.EnabledProviders(env.Given()),
-		Registered: registered,
+		YAML:             written,
+		Env:              env.Needed(),
+		Providers:        providers,
+		External:         installed,
+		Expected:         doc.EnabledProviders(env.Given()),
+		Registered:       registered,
+		RegisteredModels: resource.ServedNames(doc, in.Line),
+
 		LocalState: localState(doc, env.Given()),
 		//nolint:gosec // a spec of 1.5 MB has fewer
 		ProviderCount: int32(len(providers) + len(telemetry)),

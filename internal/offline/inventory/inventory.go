@@ -24,7 +24,7 @@ type Provider struct {
 	Type string `json:"type"`
 	// From is "spec" or "base".
 	From string `json:"from"`
-	// State is On or Off, or Unknown if it depends on the image's environment.
+	// State is On or Off, Unknown if it depends on the image's environment, or Pending if the spec is not applied.
 	State string `json:"state"`
 	// Variable is the environment variable that determines the state.
 	Variable string `json:"variable,omitempty"`
@@ -35,6 +35,7 @@ const (
 	On      = "on"
 	Off     = "off"
 	Unknown = "unknown"
+	Pending = "pending"
 )
 
 // Model is a registered model.
@@ -53,6 +54,8 @@ type Config struct {
 	Line *catalog.Line
 	// Variables are the variables of the server's container.
 	Variables document.Variables
+	// Unapplied reports that Base has nothing of the spec.
+	Unapplied bool
 }
 
 // FromBuild returns the configuration of a build.
@@ -93,30 +96,51 @@ func PodVariables(pod *corev1.PodSpec) document.Variables {
 	return given
 }
 
-// Providers returns the providers: those of the spec, then enabled ones, then others.
+// Providers returns the providers: those of the spec, then enabled ones, then others. A provider of the spec is Pending
+// unless the configuration enables it.
 func (c *Config) Providers(spec *v1alpha2.LlamaStackDistributionSpec) []Provider {
-	if c.Base == nil {
+	if c.Base == nil && !c.Unapplied {
 		return nil
 	}
-	fromSpec := map[document.ProviderName]bool{}
+	list := c.desired(spec)
+	places := map[document.ProviderName]int{}
+	for i := range list {
+		places[document.ProviderName{API: list[i].API, ID: list[i].ID}] = i
+	}
+	if c.Base != nil {
+		for entry := range c.Base.Edit().Providers() {
+			p := c.provider(entry)
+			i, fromSpec := places[document.ProviderName{API: p.API, ID: p.ID}]
+			switch {
+			case !fromSpec:
+				list = append(list, p)
+			case p.State == On && !c.Unapplied:
+				list[i].Type, list[i].State, list[i].Variable = p.Type, On, p.Variable
+			}
+		}
+	}
+	slices.SortStableFunc(list, func(a, b Provider) int { return a.rank() - b.rank() })
+	return list
+}
+
+// desired returns the providers of the spec, as Pending.
+func (c *Config) desired(spec *v1alpha2.LlamaStackDistributionSpec) (list []Provider) {
 	parsed := parse.Parse(spec)
-	for i := range parsed.External {
-		fromSpec[document.ProviderName{API: parsed.External[i].API.Name, ID: parsed.External[i].ID}] = true
+	add := func(api string, p *parse.Provider, id string) {
+		providerType := p.Type
+		if c.Line != nil && providerType != "" {
+			providerType = c.Line.FullType(api, providerType)
+		}
+		list = append(list, Provider{API: api, ID: id, Type: providerType, From: "spec", State: Pending})
 	}
 	for _, group := range parsed.Providers {
 		for i := range group.Providers {
-			fromSpec[document.ProviderName{API: group.API.Name, ID: group.Providers[i].EffectiveID()}] = true
+			add(group.API.Name, &group.Providers[i], group.Providers[i].EffectiveID())
 		}
 	}
-	var list []Provider
-	for entry := range c.Base.Edit().Providers() {
-		p := c.provider(entry)
-		if fromSpec[document.ProviderName{API: p.API, ID: p.ID}] {
-			p.From = "spec"
-		}
-		list = append(list, p)
+	for i := range parsed.External {
+		add(parsed.External[i].API.Name, &parsed.External[i].Provider, parsed.External[i].ID)
 	}
-	slices.SortStableFunc(list, func(a, b Provider) int { return a.rank() - b.rank() })
 	return list
 }
 
@@ -135,20 +159,26 @@ func (c *Config) provider(entry document.Entry) Provider {
 	p := Provider{API: entry.API, ID: id.ID, Type: entry.Type(), From: "base", State: On}
 	switch {
 	case c.Variables.Enables(id):
+		p.Variable = firstVariable(id)
 	case id.Presence == document.Disabled:
 		p.State = Off
 	case c.Variables.MissingSwitch(id) != "":
 		p.State, p.Variable = Off, c.Variables.MissingSwitch(id)
 	default:
-		p.State = Unknown
-		if refs := document.References(id.Raw); len(refs) > 0 {
-			p.Variable = refs[0].Name
-		}
+		p.State, p.Variable = Unknown, firstVariable(id)
 	}
 	if p.ID == "" {
 		p.ID = id.Raw
 	}
 	return p
+}
+
+// firstVariable returns the first variable of a provider_id, or "".
+func firstVariable(id document.Identity) string {
+	if refs := document.References(id.Raw); len(refs) > 0 {
+		return refs[0].Name
+	}
+	return ""
 }
 
 // Models returns the registered models whose provider is or may be enabled.

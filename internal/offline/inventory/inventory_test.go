@@ -47,7 +47,7 @@ func TestProvidersReportStateAndSource(t *testing.T) {
 	want := []inventory.Provider{
 		{API: "inference", ID: "mine", Type: "remote::vllm", From: "spec", State: inventory.On},
 		{API: "inference", ID: "ours", Type: "remote::x", From: "spec", State: inventory.On},
-		{API: "inference", ID: "given", Type: "remote::vllm", From: "base", State: inventory.On},
+		{API: "inference", ID: "given", Type: "remote::vllm", From: "base", State: inventory.On, Variable: "GIVEN"},
 		{API: "inference", ID: "plain", Type: "remote::vllm", From: "base", State: inventory.On},
 		{API: "safety", ID: "mine", Type: "inline::x", From: "base", State: inventory.On},
 		{API: "inference", ID: "off", Type: "remote::vllm", From: "base", State: inventory.Off, Variable: "OFF"},
@@ -57,8 +57,16 @@ func TestProvidersReportStateAndSource(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if got := (&inventory.Config{}).Providers(step.Spec(t, "{}")); got != nil {
+	if got := (&inventory.Config{}).Providers(step.Spec(t, "providers: {inference: {provider: vllm}}")); got != nil {
 		t.Errorf("of an unknown configuration: %v", got)
+	}
+	// A provider of the spec counts as enabled only if the configuration has it, whatever the base has of that id.
+	c.Unapplied = true
+	for _, id := range []string{"mine", "off", "new"} {
+		got := c.Providers(step.Spec(t, "providers: {inference: {id: '"+id+"', provider: vllm}}"))[0]
+		if got.ID != id || got.State != inventory.Pending || got.From != "spec" {
+			t.Errorf("%s: %+v", id, got)
+		}
 	}
 }
 

@@ -52,10 +52,18 @@ func run(t *testing.T, scheme string, readyPods int, args ...string) (text strin
 
 func runWith(t *testing.T, handler http.Handler, scheme string, readyPods int, args ...string) (text string, code int) {
 	t.Helper()
-	cr := &v1alpha2.LlamaStackDistribution{ObjectMeta: metav1.ObjectMeta{Namespace: "ai", Name: "my-stack"}}
+	return runIn(t, handler, scheme, readyPods, &v1alpha2.LlamaStackDistribution{}, nil, args...)
+}
+
+// runIn runs the command in a cluster that also has the spec of cr and other objects.
+func runIn(
+	t *testing.T, handler http.Handler, scheme string, readyPods int, cr *v1alpha2.LlamaStackDistribution, others []client.Object, args ...string,
+) (text string, code int) {
+	t.Helper()
+	cr.ObjectMeta = metav1.ObjectMeta{Namespace: "ai", Name: "my-stack"}
 	cr.Status.ServiceURL = scheme + "://my-stack-service.ai.svc:8321"
 	broken := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ai", Name: "broken", Labels: names.Selector("my-stack")}}
-	initial := []client.Object{cr, broken}
+	initial := append([]client.Object{cr, broken}, others...)
 	if readyPods > 0 {
 		pod := broken.DeepCopy()
 		pod.Name, pod.Status.Conditions = "ready", []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}

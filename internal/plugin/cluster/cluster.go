@@ -36,6 +36,15 @@ func (f *Flags) AddTo(cmd *cobra.Command) {
 	_ = cmd.RegisterFlagCompletionFunc("namespace", cobra.NoFileCompletions)
 }
 
+// AddWithoutTokenTo adds the flags without --token, for a verb with a flag of that name.
+func (f *Flags) AddWithoutTokenTo(cmd *cobra.Command) {
+	names := clientcmd.RecommendedConfigOverrideFlags("")
+	names.ContextOverrideFlags.Namespace.ShortName = "n"
+	names.AuthOverrideFlags.Token = clientcmd.FlagInfo{}
+	f.add(cmd, names)
+	_ = cmd.RegisterFlagCompletionFunc("namespace", cobra.NoFileCompletions)
+}
+
 // AddClusterTo adds the flags without --namespace.
 func (f *Flags) AddClusterTo(cmd *cobra.Command) {
 	names := clientcmd.RecommendedConfigOverrideFlags("")

@@ -21,9 +21,10 @@ import (
 const long = `Show the status of LlamaStackDistributions: a table of all, or the details of one.
 
 The details begin with a summary, the cause of a problem and its remedy. They continue with the URL, the release, the
-providers (of the spec and of the base, and which are disabled because a variable is not set), the names of the models
-in API requests, other registered resources, resources of the spec that the server does not list, the objects and pods
-with what prevents readiness, and the latest warnings. The command reads no Secrets and no logs.`
+providers (of the spec, and of the base those that a variable configures), the names of the models in API requests,
+other registered resources, resources of the spec that the server does not list, the objects and pods with what
+prevents readiness, and the latest warnings. If a container ended, they show the last lines of its log, with nothing
+redacted. The command reads no Secrets.`
 
 const examples = `  # All in the namespace
   kubectl llamastack status

@@ -17,7 +17,7 @@ import (
 
 // inventory returns the running configuration with its environment.
 func (f *facts) inventory() *inventory.Config {
-	c := &inventory.Config{Base: f.config, Variables: document.Variables{}}
+	c := &inventory.Config{Base: f.config, Line: f.line, Variables: document.Variables{}, Unapplied: f.unapplied}
 	if d := f.deployment(); d != nil {
 		c.Variables = inventory.PodVariables(&d.Spec.Template.Spec)
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/plugin/cluster"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/build"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 )
 
@@ -25,6 +26,11 @@ type facts struct {
 	events []corev1.Event
 	// config is the running configuration; nil if unknown.
 	config *serverconfig.Base
+	// unapplied reports that the server runs the base configuration, or nothing; line is the base's release line.
+	unapplied bool
+	line      *catalog.Line
+	// log is the end of the log of a container that ended; nil if none ended.
+	log    *podLog
 	unread []string
 }
 
@@ -37,6 +43,7 @@ func gather(ctx context.Context, c *cluster.Connection, name string) (*facts, er
 	if err := f.readConfig(ctx, c); err != nil {
 		return nil, err
 	}
+	f.readLog(ctx, c)
 	return f, nil
 }
 
@@ -57,13 +64,14 @@ func (f *facts) readConfig(ctx context.Context, c *cluster.Connection) error {
 		}
 		return nil
 	}
+	f.unapplied = true
 	known, _, err := c.Settings(ctx, settings.DefaultNamespace)
 	if err != nil {
 		return err
 	}
 	if d, problem := known.ResolveWithHints(&f.cr.Spec.Distribution,
 		build.Hints(build.NewInputs(f.cr), build.ReportedLine(f.cr))); problem == nil {
-		f.config = d.Base
+		f.config, f.line = d.Base, d.Line
 	}
 	return nil
 }

@@ -3,7 +3,6 @@
 package status
 
 import (
-	"cmp"
 	"fmt"
 	"strings"
 
@@ -15,8 +14,6 @@ import (
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/names"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/pods"
 )
 
@@ -37,12 +34,10 @@ func (f *facts) objects() []object {
 		}
 		list = append(list, d)
 	}
-	container := cmp.Or(v1alpha2.Legacy(f.cr).ContainerName, names.ContainerName)
 	for i := range f.pods {
 		p := &f.pods[i]
-		// Logs are not shown, because they may contain secrets.
 		list = append(list, object{
-			Kind: "Pod", Name: p.Name, State: podState(p), Why: pods.Observe(f.pods[i:i+1], container, nil).NotReady,
+			Kind: "Pod", Name: p.Name, State: podState(p), Why: pods.Observe(f.pods[i:i+1], f.container(), nil).NotReady,
 		})
 	}
 	return list

@@ -7,14 +7,21 @@ import (
 	"io"
 	"strings"
 
+	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/offline/inventory"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/plugin/cli"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/document"
 )
 
 func (s *screen) print(w io.Writer, style cli.Style) error {
 	p := &printer{style: style}
 	p.verdict(s)
+	if s.Log != nil {
+		var lines [][]string
+		for _, line := range s.Log.Lines {
+			lines = append(lines, []string{line})
+		}
+		p.section("End of the log of pod "+s.Log.Pod+", container "+s.Log.Container, lines)
+	}
 	var facts [][]string
 	for _, fact := range [][2]string{
 		{"Phase", s.Phase}, {"Pods", s.Pods}, {"URL", s.URL}, {"From outside", s.ExternalURL}, {"Release", release(s)},
@@ -47,6 +54,13 @@ func (s *screen) print(w io.Writer, style cli.Style) error {
 		missing = append(missing, []string{p.style.Bad(name)})
 	}
 	p.section("In the spec, but not registered", missing)
+	if len(s.NotInSpec) > 0 {
+		p.section("Models that the server has, but not the spec", [][]string{
+			{limits.Names(s.NotInSpec)},
+			{"Removed from the spec, registered by a client, or offered by the model server itself."},
+			{"To remove one: docs/configuration-resources.md, Remove a model."},
+		})
+	}
 	var try [][]string
 	for _, line := range s.Try {
 		try = append(try, []string{line})
@@ -109,28 +123,31 @@ func (p *printer) section(title string, rows [][]string) {
 	_ = cli.Table(&p.text, indent, rows) // writes to memory
 }
 
+// providers returns a row for each provider that the spec or a variable configures, and one for all others.
 func (p *printer) providers(list []inventory.Provider) [][]string {
 	var rows [][]string
-	disabled := 0
+	others := map[string]int{}
 	for _, provider := range list {
 		state := p.style.Good(provider.State)
 		switch {
-		case provider.State == inventory.Off && provider.Variable == "":
-			disabled++
+		case provider.State == inventory.Pending:
+			state = p.style.Bad("not applied yet")
+		case provider.From == "base" && (provider.State != inventory.On || provider.Variable == ""):
+			others[provider.State]++
 			continue
-		case provider.State == inventory.Off:
-			state = p.style.Dim("off: " + provider.Variable + " is not set")
-		case provider.State == inventory.Unknown:
-			state = p.style.Dim("depends on " + provider.Variable)
+		case provider.Variable != "":
+			state += ": " + provider.Variable + " is set"
 		}
-		id := provider.ID
-		if document.IsReference(id) {
-			id = "?"
-		}
-		rows = append(rows, []string{provider.API, id, provider.Type, provider.From, state})
+		rows = append(rows, []string{provider.API, provider.ID, provider.Type, provider.From, state})
 	}
-	if disabled > 0 {
-		rows = append(rows, []string{p.style.Dim(fmt.Sprintf("and %d disabled by the configuration", disabled))})
+	var counts []string
+	for _, state := range []string{inventory.On, inventory.Off, inventory.Unknown} {
+		if others[state] > 0 {
+			counts = append(counts, fmt.Sprintf("%d %s", others[state], state))
+		}
+	}
+	if len(counts) > 0 {
+		rows = append(rows, []string{p.style.Dim("and those of the base: " + strings.Join(counts, ", ") + "; -o yaml lists them")})
 	}
 	return rows
 }

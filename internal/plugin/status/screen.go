@@ -19,6 +19,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/names"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/offline/describe"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/offline/inventory"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/status"
 )
 
 type screen struct {
@@ -28,6 +29,8 @@ type screen struct {
 	Verdict string  `json:"verdict"`
 	Good    bool    `json:"good"`
 	Causes  []cause `json:"causes,omitempty"`
+	// Log is the end of the log of a container that ended.
+	Log *podLog `json:"log,omitempty"`
 
 	Phase       string `json:"phase,omitempty"`
 	Pods        string `json:"pods,omitempty"`
@@ -47,6 +50,8 @@ type screen struct {
 	Registered []registered `json:"registered,omitempty"`
 	// Missing are resources of the spec that the server does not list.
 	Missing []string `json:"missing,omitempty"`
+	// NotInSpec are models of the server that the spec does not register.
+	NotInSpec []string `json:"notInSpec,omitempty"`
 	// Try are commands that query the first chat model.
 	Try     []string `json:"try,omitempty"`
 	Objects []object `json:"objects,omitempty"`
@@ -95,7 +100,7 @@ func newScreen(f *facts) *screen {
 	s := &screen{Namespace: cr.Namespace, Name: cr.Name, Phase: string(cr.Status.Phase), URL: cr.Status.ServiceURL,
 		Unread: f.unread}
 	s.Verdict, s.Good = verdict(cr)
-	s.Causes = causes(cr)
+	s.Causes, s.Log = f.explain(causes(cr)), f.log
 	s.ExternalURL = ptr.Deref(cr.Status.RouteURL, "")
 	s.Pods = fmt.Sprintf("%d of %d available", cr.Status.AvailableReplicas, cr.Status.Replicas)
 	if r := cr.Status.ResolvedDistribution; r != nil {
@@ -111,6 +116,11 @@ func newScreen(f *facts) *screen {
 	s.Providers, s.Models = running.Providers(&cr.Spec), running.Models()
 	if d := cr.Status.DistributionConfig; d != nil {
 		s.Registered, s.Missing = registeredResources(d), d.MissingResources
+		for _, m := range d.Models {
+			if m.NotInSpec {
+				s.NotInSpec = append(s.NotInSpec, m.Name)
+			}
+		}
 	}
 	s.Try = chatCommands(cr, s.Models)
 	s.Objects = f.objects()
@@ -133,10 +143,16 @@ func verdict(cr *v1alpha2.LlamaStackDistribution) (text string, good bool) {
 			cr.Generation, ready.ObservedGeneration), false
 	case unobserved(cr):
 		return fmt.Sprintf("the operator has not observed generation %d yet: is the operator running?", cr.Generation), false
-	case ready.Status == metav1.ConditionTrue && !available:
-		return "scaled to zero", true
 	case ready.Status == metav1.ConditionTrue:
-		return "ready", true
+		text = "ready"
+		if !available {
+			text = "scaled to zero"
+		}
+		remarks, found := strings.CutPrefix(ready.Message, status.SpecApplied+"; ")
+		if !found {
+			return text, true
+		}
+		return text + "; " + remarks, false
 	case stalled && available:
 		return "the last edit was rejected; the server runs the previous configuration", false
 	case stalled:

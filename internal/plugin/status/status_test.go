@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"io"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -122,6 +123,7 @@ func TestStatusScreen(t *testing.T) {
 	ready.Status.DistributionConfig = &v1alpha2.DistributionConfig{
 		VectorStores: []v1alpha2.ResourceInfo{{Name: "docs"}}, ToolGroups: []v1alpha2.ResourceInfo{{Name: "builtin::websearch", ProviderID: "tavily"}},
 		Connectors: []v1alpha2.ResourceInfo{{Name: "github"}}, MissingResources: []string{"models/vllm/llama3.2-8b"},
+		Models: []v1alpha2.ModelInfo{{Name: "vllm/llama3.2-8b", ProviderID: "vllm"}, {Name: "vllm/removed", ProviderID: "vllm", NotInSpec: true}},
 	}
 	ready.Status.ResolvedDistribution.NewerServerLine = "9.9"
 	for name, test := range map[string]struct {
@@ -187,7 +189,7 @@ func TestStatusOfUnreconciledResource(t *testing.T) {
 	cr.Status = v1alpha2.LlamaStackDistributionStatus{}
 	out, code := run(t, fakecluster.New(t, cr), "my-stack")
 	if code != cli.ExitOK || !strings.HasPrefix(out, "ai/my-stack: the operator has not reconciled the resource: is the operator running?\n") ||
-		!strings.Contains(out, "off: VLLM_URL is not set") {
+		!strings.Contains(out, "not applied yet") {
 		t.Errorf("exit code %d:\n%s", code, out)
 	}
 }
@@ -340,10 +342,17 @@ func (b *lockedBuffer) await(ctx context.Context, t *testing.T, text string) {
 // run runs the command in namespace ai; text holds both streams.
 func run(t *testing.T, c client.WithWatch, args ...string) (text string, code int) {
 	t.Helper()
+	return runWithLogs(t, c, nil, args...)
+}
+
+type readLog func(ctx context.Context, namespace, pod string, options *corev1.PodLogOptions) (io.ReadCloser, error)
+
+func runWithLogs(t *testing.T, c client.WithWatch, logs readLog, args ...string) (text string, code int) {
+	t.Helper()
 	var out bytes.Buffer
 	streams := cli.Streams{Out: &out, Err: &out}
 	cmd := New(streams, func(*cluster.Flags) (*cluster.Connection, error) {
-		return &cluster.Connection{Client: c, Namespace: "ai"}, nil
+		return &cluster.Connection{Client: c, Namespace: "ai", Logs: logs}, nil
 	})
 	cmd.SilenceErrors, cmd.SilenceUsage = true, true
 	cmd.SetArgs(append([]string{}, args...))

@@ -18,7 +18,6 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/names"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 )
 
 // maxMessage bounds one reason in bytes.
@@ -28,6 +27,8 @@ const maxMessage = 300
 type Observation struct {
 	// NotReady is the reason of the newest pod that is not ready; empty if all are ready or the pod only needs time.
 	NotReady string
+	// Remedy says what to do about NotReady; may be empty.
+	Remedy string
 	// ImageDigest is the image digest of the newest ready pod; empty if unknown.
 	ImageDigest string
 	// Existing has the UIDs of all pods, also terminating ones, in one text that changes with the set of pods.
@@ -79,12 +80,13 @@ func Observe(list []corev1.Pod, container string, known *Secrets) Observation {
 			replaced = true
 			o.ImageDigest = cmp.Or(o.ImageDigest, digest(p, container))
 		case o.NotReady == "":
-			o.NotReady = notReady(p, container, known)
+			why := notReady(p, container, known)
+			o.NotReady, o.Remedy = why.text, why.remedy
 			if unscheduled(p) != "" {
 				unscheduledPod = p
 			}
 		case unscheduledPod != nil && isReplacedBy(p, unscheduledPod):
-			o.NotReady += "; the previous pod: " + notReady(p, container, known)
+			o.NotReady += "; the previous pod: " + notReady(p, container, known).text
 			unscheduledPod = nil
 		}
 	}
@@ -138,15 +140,15 @@ func digest(p *corev1.Pod, container string) string {
 
 // notReady returns why a pod is not ready, by the scheduler, the kubelet or a container; retries do not change the
 // text.
-func notReady(p *corev1.Pod, container string, known *Secrets) string {
+func notReady(p *corev1.Pod, container string, known *Secrets) explanation {
 	if p.Status.Reason != "" { // such as Evicted
-		return sentence(p.Status.Reason, p.Status.Message)
+		return explainEnd(p.Status.Reason, p.Status.Message)
 	}
 	if c := disruption(p); c != nil {
-		return sentence(c.Reason, c.Message)
+		return explainEnd(c.Reason, c.Message)
 	}
 	if reason := unscheduled(p); reason != "" {
-		return reason
+		return explainUnscheduled(reason, p)
 	}
 	statuses := slices.Clone(p.Status.InitContainerStatuses)
 	statuses = append(statuses, p.Status.ContainerStatuses...)
@@ -159,11 +161,11 @@ func notReady(p *corev1.Pod, container string, known *Secrets) string {
 		if c.Name != container {
 			subject = "container " + c.Name
 		}
-		if text := containerReason(c, subject, p, known); text != "" {
-			return text
+		if why := containerReason(c, subject, p, known); why.text != "" {
+			return why
 		}
 	}
-	return ""
+	return explanation{}
 }
 
 // unscheduled returns why no node takes the pod, or "".
@@ -200,40 +202,47 @@ func pullFailure(message string) string {
 	return message
 }
 
-func containerReason(c *corev1.ContainerStatus, subject string, p *corev1.Pod, known *Secrets) string {
+func containerReason(c *corev1.ContainerStatus, subject string, p *corev1.Pod, known *Secrets) explanation {
 	if c.Ready {
-		return ""
+		return explanation{}
 	}
 	if w := c.State.Waiting; w != nil {
 		switch {
 		case needsTime(w.Reason): // the last termination says more
 		case isPullFailure(w.Reason):
-			if organization := settings.RemovedFrom(c.Image); organization != "" {
-				return fmt.Sprintf("%s: organization %s was removed from its registry, so image %s cannot be pulled: %s",
-					pullBackOff, organization, limits.Cut(c.Image, maxMessage), settings.ImageAdvice)
-			}
-			text := sentence(pullBackOff, pullFailure(w.Message))
-			if source := settings.UnverifiedSource(c.Image); source != "" {
-				text += "; the image is " + source + ": " + settings.ImageAdvice
-			}
-			return text
+			return explainPull(c.Image, pullFailure(w.Message))
 		case !known.matches(p) && !plainConfigError.MatchString(w.Message):
-			return fmt.Sprintf("%s: see its message with: kubectl -n %s describe pod %s", w.Reason, p.Namespace, p.Name)
+			return explanation{w.Reason + ": see its message with: kubectl -n " + p.Namespace + " describe pod " + p.Name,
+				waitingRemedy(c)}
 		default: // a command or a volume's path may contain a variable's value
-			return sentence(w.Reason, secret.HideIn(w.Message, known.values()))
+			return explanation{sentence(w.Reason, secret.HideIn(w.Message, known.values())), waitingRemedy(c)}
 		}
 	}
 	ended := cmp.Or(c.State.Terminated, c.LastTerminationState.Terminated)
 	if ended == nil {
-		return ""
+		return explanation{}
 	}
 	text := fmt.Sprintf("%s ended with exit code %d", subject, ended.ExitCode)
 	logCause := cause(ended.Message, p, known)
 	switch ended.Reason {
 	case "", "Error", "Completed":
-		return sentence(text, cmp.Or(logCause, logCommand(p, c.Name)))
+		return explanation{sentence(text, logCause), logCommand(p, c.Name)}
+	case outOfMemory:
+		return explainOutOfMemory(text+" ("+ended.Reason+")", c.Name, p)
 	}
-	return sentence(text+" ("+ended.Reason+")", logCause)
+	return explanation{sentence(text+" ("+ended.Reason+")", logCause), logCommand(p, c.Name)}
+}
+
+const (
+	outOfMemory  = "OOMKilled"
+	invalidImage = "InvalidImageName"
+)
+
+func waitingRemedy(c *corev1.ContainerStatus) string {
+	if c.State.Waiting.Reason == invalidImage {
+		return correctImage(c.Image)
+	}
+	return ""
 }
 
 // logCommand returns the command that shows the log, which the pod's status lacks after an exit with code 0.
@@ -291,13 +300,31 @@ func Strip(p *corev1.Pod) {
 	if HasEnded(p) {
 		phase = p.Status.Phase
 	}
-	p.Spec = corev1.PodSpec{}
+	p.Spec = stripSpec(p)
 	p.Status = corev1.PodStatus{
 		Phase:  phase,
 		Reason: p.Status.Reason, Message: p.Status.Message, Conditions: conditions,
 		InitContainerStatuses: stripContainers(p.Status.InitContainerStatuses),
 		ContainerStatuses:     stripContainers(p.Status.ContainerStatuses),
 	}
+}
+
+// stripSpec returns the sizes of the containers of a pod that is not ready.
+func stripSpec(p *corev1.Pod) (s corev1.PodSpec) {
+	if IsReady(p) {
+		return s
+	}
+	sizes := func(list []corev1.Container) (kept []corev1.Container) {
+		for i := range list {
+			if r := list[i].Resources; len(r.Requests)+len(r.Limits) > 0 {
+				kept = append(kept, corev1.Container{Name: list[i].Name,
+					Resources: corev1.ResourceRequirements{Requests: r.Requests, Limits: r.Limits}})
+			}
+		}
+		return kept
+	}
+	s.InitContainers, s.Containers = sizes(p.Spec.InitContainers), sizes(p.Spec.Containers)
+	return s
 }
 
 // stripCondition returns the used fields of a condition, or nil.
@@ -321,7 +348,7 @@ func stripContainers(list []corev1.ContainerStatus) []corev1.ContainerStatus {
 		s := corev1.ContainerStatus{Name: c.Name, Ready: c.Ready, ImageID: c.ImageID}
 		if w := c.State.Waiting; w != nil && !needsTime(w.Reason) {
 			s.State.Waiting = &corev1.ContainerStateWaiting{Reason: w.Reason, Message: w.Message}
-			if isPullFailure(w.Reason) {
+			if isPullFailure(w.Reason) || w.Reason == invalidImage {
 				s.Image = c.Image
 			}
 		}

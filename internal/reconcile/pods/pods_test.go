@@ -14,15 +14,11 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/names"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/pods"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 )
 
 const password = "hunter2-of-the-database"
 
 var known = &pods.Secrets{Hash: "h", Values: []secret.Value{secret.New([]byte(password)), secret.New([]byte("two\nlines"))}}
-
-// inLog is the suffix of messages without a cause in the pod's status.
-const inLog = ": its log has the cause: kubectl -n ai logs p -c llama-stack --previous"
 
 // pod returns a pod that was created this many minutes after the first one.
 func pod(minute int, change func(*corev1.Pod)) corev1.Pod {
@@ -88,11 +84,11 @@ func TestObserveNamesTheReasonOfThePod(t *testing.T) {
 		"pulling from a removed organization": {
 			image("llamastack/distribution-starter:0.7.1", waiting("ErrImagePull", "pull access denied, repository does not exist or may require authorization")),
 			"ImagePullBackOff: organization docker.io/llamastack was removed from its registry, so image " +
-				"llamastack/distribution-starter:0.7.1 cannot be pulled: " + settings.ImageAdvice,
+				"llamastack/distribution-starter:0.7.1 cannot be pulled",
 		},
 		"pulling what may not be published": {
 			image("ogxai/distribution-starter:0.8.0", waiting("ErrImagePull", "x: not found")),
-			"ImagePullBackOff: x: not found; the image is not proven: the workflows of 0.8.0 and 1.0.2 pushed to the organization ogx: " + settings.ImageAdvice,
+			"ImagePullBackOff: x: not found; the image is not proven: the workflows of 0.8.0 and 1.0.2 pushed to the organization ogx",
 		},
 		"pulling what is published": {image("docker.io/ogxai/distribution-starter:1.4.1", waiting("ErrImagePull", "x: not found")), "ImagePullBackOff: x: not found"},
 		"pulling from another one":  {image("docker.io/ogxai/distribution-starter:9", waiting("ErrImagePull", "x: not found")), "ImagePullBackOff: x: not found"},
@@ -122,8 +118,8 @@ func TestObserveNamesTheReasonOfThePod(t *testing.T) {
 			p.Annotations[names.AnnotationSecretsHash] = "of other values"
 		}, "CreateContainerConfigError: see its message with: kubectl -n ai describe pod p"},
 		"starting":        {waiting("ContainerCreating", ""), ""},
-		"out of memory":   {ended(137, "OOMKilled", ""), "the server ended with exit code 137 (OOMKilled)"},
-		"a start of 1.2":  {ended(0, "Completed", ""), "the server ended with exit code 0" + inLog},
+		"out of memory":   {ended(137, "OOMKilled", ""), "the server ended with exit code 137 (OOMKilled): its node ran out of memory; it requests 0 and has no limit"},
+		"a start of 1.2":  {ended(0, "Completed", ""), "the server ended with exit code 0"},
 		"a missing model": {ended(1, "Error", "Traceback (most recent call last):\n  File x\nValueError: Model `gone` not found\n"), "the server ended with exit code 1: ValueError: Model `gone` not found"},
 		"a schema": {
 			ended(1, "Error", "pydantic_core._pydantic_core.ValidationError: 1 validation error for StackConfig\nserver.port\n  Input should be less than 65536 "+
@@ -142,21 +138,21 @@ func TestObserveNamesTheReasonOfThePod(t *testing.T) {
 		"colors":            {ended(1, "Error", "\x1b[31mred\u009b0m"), "the server ended with exit code 1: [31mred 0m"},
 		"only preemption":   {unscheduled(" preemption: 0/1 nodes are available"), "Unschedulable"},
 		"the longest log":   {ended(1, "Error", strings.Repeat(" ", 1995)+"last"), "the server ended with exit code 1: last"},
-		"a log that is cut": {ended(1, "Error", strings.Repeat(" ", 1996)+"last"), "the server ended with exit code 1" + inLog},
+		"a log that is cut": {ended(1, "Error", strings.Repeat(" ", 1996)+"last"), "the server ended with exit code 1"},
 		"a box":             {ended(1, "Error", "╭── Traceback ──╮\n│ x │\n╰───╯\nConnectionError: refused"), "the server ended with exit code 1: ConnectionError: refused"},
 		"a log":             {ended(1, "Error", "INFO one\nERROR the last line\n\n"), "the server ended with exit code 1: ERROR the last line"},
 		"a secret": {
 			ended(1, "Error", "ValueError: "+password+" is too short"), "the server ended with exit code 1: ValueError: [redacted] is too short",
 		},
-		"the end of a long line": {ended(1, "Error", strings.Repeat("x", 2048)), "the server ended with exit code 1" + inLog},
+		"the end of a long line": {ended(1, "Error", strings.Repeat("x", 2048)), "the server ended with exit code 1"},
 		"the values are not known": {func(p *corev1.Pod) {
 			ended(1, "Error", "ValueError: "+password)(p)
 			p.Annotations[names.AnnotationSecretsHash] = "of other values"
-		}, "the server ended with exit code 1" + inLog},
+		}, "the server ended with exit code 1"},
 		"a sidecar": {func(p *corev1.Pod) {
 			ended(2, "Error", "")(p)
 			p.Status.ContainerStatuses[0].Name = "proxy"
-		}, "container proxy ended with exit code 2: its log has the cause: kubectl -n ai logs p -c proxy --previous"},
+		}, "container proxy ended with exit code 2"},
 		"ready": {ready("x@sha256:1"), ""},
 		"ending": {func(p *corev1.Pod) {
 			ended(1, "Error", "")(p)
@@ -207,7 +203,7 @@ func TestObserveNamesTheServerBeforeOtherContainers(t *testing.T) {
 // Proves: R7 (no log text is shown before the cluster's Secrets are known).
 func TestObserveOmitsLogIfSecretsAreUnknown(t *testing.T) {
 	p := pod(0, ended(1, "Error", "ValueError: x"))
-	if got := pods.Observe([]corev1.Pod{p}, "llama-stack", nil).NotReady; got != "the server ended with exit code 1"+inLog {
+	if got := pods.Observe([]corev1.Pod{p}, "llama-stack", nil).NotReady; got != "the server ended with exit code 1" {
 		t.Error(got)
 	}
 }
@@ -218,7 +214,7 @@ func TestObservePrefersTheNewestPod(t *testing.T) {
 		pod(1, ready("registry.example/x@sha256:old")), pod(3, ready("registry.example/x@sha256:new")), pod(2, waiting("ErrImagePull", "older")),
 		pod(4, waiting("InvalidImageName", "newest")),
 	}
-	got, want := pods.Observe(list, "llama-stack", known), pods.Observation{NotReady: "InvalidImageName: newest", ImageDigest: "sha256:new"}
+	got, want := pods.Observe(list, "llama-stack", known), pods.Observation{NotReady: "InvalidImageName: newest", Remedy: "correct the name or the tag of the image", ImageDigest: "sha256:new"}
 	if want.Existing = got.Existing; got != want {
 		t.Errorf("%+v, want %+v", got, want)
 	}

@@ -253,6 +253,9 @@ func missingProviders(f *Facts) []string {
 	return slices.Compact(missing)
 }
 
+// SpecApplied is the message of Ready if it is True; remarks follow after "; ".
+const SpecApplied = "The spec is applied"
+
 // setReady summarizes the other conditions: the first that is not True, then unknown ones.
 func setReady(f *Facts, s *Status) {
 	unknown := ""
@@ -274,7 +277,7 @@ func setReady(f *Facts, s *Status) {
 		set(f, s, v1alpha2.ConditionReady, metav1.ConditionUnknown, string(problem.LookupFailed), unknown+" is not known yet")
 		return
 	}
-	message := "The spec is applied"
+	message := SpecApplied
 	if f.Exposure.Pending != "" {
 		message += "; the server is not exposed yet: " + f.Exposure.Pending
 	}

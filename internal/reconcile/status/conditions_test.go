@@ -151,7 +151,8 @@ func TestScaledToZero(t *testing.T) {
 
 // Proves: R18, L-17 (the newest pod's reason is in Ready).
 func TestReasonOfThePodIsReported(t *testing.T) {
-	const why = "Unschedulable: 0/1 nodes are available: 1 Insufficient cpu"
+	const what, remedy = "Unschedulable: 0/1 nodes are available: 1 Insufficient cpu", "add a node"
+	const why = what + "; " + remedy
 	for name, c := range map[string]struct {
 		deployment     *appsv1.Deployment
 		updated, ready string
@@ -174,7 +175,7 @@ func TestReasonOfThePodIsReported(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := built(t, resource())
-			f.Deployment, f.Pods = c.deployment, pods.Observation{NotReady: why}
+			f.Deployment, f.Pods = c.deployment, pods.Observation{NotReady: what, Remedy: remedy}
 			s := compute(t, f)
 			for kind, want := range map[string]string{
 				v1alpha2.ConditionDeploymentUpdated: c.updated, v1alpha2.ConditionReady: c.ready, v1alpha2.ConditionAvailable: c.available,
@@ -196,7 +197,7 @@ func TestStatusNamesWhyNoPodCanBeCreated(t *testing.T) {
 		return d
 	}
 	const quota = `pods "s-5f6d8-x2x7k" is forbidden: exceeded quota: small, requested: pods=1, used: pods=0, limited: pods=0`
-	const why = "no pod can be created: exceeded quota: small, requested: pods=1, used: pods=0, limited: pods=0"
+	const why = "no pod can be created: exceeded quota: small, requested: pods=1, used: pods=0, limited: pods=0; " + status.RefusedRemedy
 	for name, c := range map[string]struct {
 		deployment         *appsv1.Deployment
 		updated, available string

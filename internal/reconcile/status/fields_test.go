@@ -208,7 +208,7 @@ func TestModelsThatTheServerListsAreReported(t *testing.T) {
 	cr := resource()
 	f := serving(t, cr)
 	f.Server.Models.Entries = []serverprobe.Entry{{Provider: "openai", Name: "openai/gpt"}, {Provider: "vllm", Name: "vllm/a"}, {Provider: "vllm", Name: "vllm/b"}}
-	want := []v1alpha2.ModelInfo{{Name: "vllm/a", ProviderID: "vllm"}, {Name: "vllm/b", ProviderID: "vllm"}, {Name: "openai/gpt", ProviderID: "openai"}}
+	want := []v1alpha2.ModelInfo{{Name: "vllm/a", ProviderID: "vllm", NotInSpec: true}, {Name: "vllm/b", ProviderID: "vllm", NotInSpec: true}, {Name: "openai/gpt", ProviderID: "openai"}}
 	cr.Status = compute(t, f)
 	equal(t, "models", want, cr.Status.DistributionConfig.Models)
 

@@ -70,7 +70,7 @@ func TestStatusSizeIsBounded(t *testing.T) {
 			for i := range 1_000 {
 				f.Server.Models.Entries = append(f.Server.Models.Entries, serverprobe.Entry{Provider: "vllm", Name: fmt.Sprintf("vllm/%04d", i)})
 			}
-		}, []string{`{"name":"vllm/0000","provider_id":"vllm"}`, `{"name":"…","provider_id":"`, ` more are omitted"}`, "${env.LLSD_VLLM_API_KEY}"[1:]}},
+		}, []string{`{"name":"vllm/0000","provider_id":"vllm","notInSpec":true}`, `{"name":"…","provider_id":"`, ` more are omitted"}`, "${env.LLSD_VLLM_API_KEY}"[1:]}},
 		"providers": {func(f *status.Facts) {
 			addProviders(f, 1_000, 1)
 			for i := range f.Server.Providers {

@@ -57,7 +57,7 @@ func TestStatusHidesSecretsInServerLists(t *testing.T) {
 		f.Desired.SecretValues = append(f.Desired.SecretValues, secret.New([]byte(public)))
 	}
 	s := compute(t, f)
-	models := []v1alpha2.ModelInfo{{Name: "vllm/llama3", ProviderID: "vllm"}, {Name: secret.Redacted, ProviderID: "vllm"}}
+	models := []v1alpha2.ModelInfo{{Name: "vllm/llama3", ProviderID: "vllm"}, {Name: secret.Redacted, ProviderID: "vllm", NotInSpec: true}}
 	if diff := cmp.Diff(models, s.DistributionConfig.Models); diff != "" {
 		t.Errorf("models (-want +got):\n%s", diff)
 	}

@@ -64,7 +64,7 @@ var reasons = []Reason{
 	{
 		v1alpha2.ConditionDeploymentUpdated, metav1.ConditionFalse, v1alpha2.ReasonRolloutInProgress,
 		"The Deployment matches the spec, but not all of its pods do yet.", "1 new pod is not ready; 1 old pod still serves",
-		"Wait. If it takes long, look at the pods.",
+		"If the message names a cause, do what it says. Otherwise wait, and look at the pods if it takes long.",
 	},
 	{
 		v1alpha2.ConditionDeploymentUpdated, metav1.ConditionFalse, v1alpha2.ReasonRolloutStuck,

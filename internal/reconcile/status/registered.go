@@ -179,6 +179,18 @@ func joinWords(words []string) string {
 	return strings.Join(words[:last], ", ") + " and " + words[last]
 }
 
+// knownModels returns the names of the models that the running configuration registers; nil if they are not known.
+func (f *Facts) knownModels() map[string]bool {
+	if !f.isApplied() || f.Desired.Config == nil || f.Desired.Config.RegisteredModels == nil || f.Desired.HeldBuild != "" {
+		return nil
+	}
+	known := map[string]bool{}
+	for _, name := range f.Desired.Config.RegisteredModels {
+		known[name] = true
+	}
+	return known
+}
+
 // models returns the server's models, those of the spec's providers first and in its order.
 func models(f *Facts) []v1alpha2.ModelInfo {
 	rank := map[string]int{}
@@ -187,9 +199,13 @@ func models(f *Facts) []v1alpha2.ModelInfo {
 			rank[p.ID] = i - len(f.Desired.Config.Providers)
 		}
 	}
+	known := f.knownModels()
 	var list []v1alpha2.ModelInfo
 	for _, m := range f.Server.Models.Entries {
-		list = append(list, v1alpha2.ModelInfo{Name: m.Name, ProviderID: m.Provider})
+		_, fromSpec := rank[m.Provider]
+		list = append(list, v1alpha2.ModelInfo{
+			Name: m.Name, ProviderID: m.Provider, NotInSpec: known != nil && fromSpec && !known[m.Name],
+		})
 	}
 	slices.SortStableFunc(list, func(a, b v1alpha2.ModelInfo) int {
 		return cmp.Compare(rank[a.ProviderID], rank[b.ProviderID])

@@ -183,3 +183,33 @@ func TestReadyWarnsOfTokensWithoutEncryption(t *testing.T) {
 		}
 	}
 }
+
+// A model that the spec registered once stays in the server's database, and answers.
+//
+// Proves: R82.
+func TestModelsThatTheSpecDoesNotRegisterAreMarked(t *testing.T) {
+	f := registering(t)
+	f.Desired.Config.RegisteredModels = append(f.Desired.Config.RegisteredModels, "vllm/of-the-base")
+	f.Server.Models.Entries = append(f.Server.Models.Entries, serverprobe.Entry{Provider: "vllm", Name: "vllm/of-the-base"},
+		serverprobe.Entry{Provider: "vllm", Name: "vllm/removed"}, serverprobe.Entry{Provider: "sentence-transformers", Name: "sentence-transformers/x"})
+	want := []v1alpha2.ModelInfo{
+		{Name: "vllm/e5", ProviderID: "vllm"}, {Name: "vllm/llama3", ProviderID: "vllm"}, {Name: "vllm/of-the-base", ProviderID: "vllm"},
+		{Name: "vllm/removed", ProviderID: "vllm", NotInSpec: true}, {Name: "sentence-transformers/x", ProviderID: "sentence-transformers"},
+	}
+	s := compute(t, f)
+	if diff := cmp.Diff(want, s.DistributionConfig.Models); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	for name, change := range map[string]func(*status.Facts){
+		"a name depends on the environment": func(f *status.Facts) { f.Desired.Config.RegisteredModels = nil },
+		"the image's own configuration":     func(f *status.Facts) { f.Desired.Config = nil },
+	} {
+		f := registering(t)
+		change(f)
+		for _, m := range compute(t, f).DistributionConfig.Models {
+			if m.NotInSpec {
+				t.Errorf("%s: %s is marked", name, m.Name)
+			}
+		}
+	}
+}

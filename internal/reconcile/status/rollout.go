@@ -15,6 +15,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/pods"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/upgrade/release09"
 )
 
@@ -93,16 +94,20 @@ func replacing(d *appsv1.Deployment, podReason string) string {
 	return text
 }
 
+// RefusedRemedy says what to do if the API server refuses the pods of a Deployment.
+const RefusedRemedy = "change what the pod requests, or the quota or policy that refuses it"
+
 // podReason returns the reason of the newest unready pod, or of the API server for refusing pods, or "".
 func podReason(f *Facts) string {
-	if f.Pods.NotReady != "" || f.Deployment == nil {
-		return f.Pods.NotReady
+	if why := f.Pods.Explain(); why != "" || f.Deployment == nil {
+		return why
 	}
 	failure := deploymentCondition(f.Deployment, appsv1.DeploymentReplicaFailure)
 	if failure.Status != corev1.ConditionTrue {
 		return ""
 	}
-	return "no pod can be created: " + limits.Message(refusedPod.ReplaceAllString(failure.Message, ""))
+	return "no pod can be created: " + limits.Message(refusedPod.ReplaceAllString(failure.Message, "")) +
+		pods.RemedyMark + RefusedRemedy
 }
 
 func withReason(text, reason string) string {

@@ -78,6 +78,22 @@ func ServedModels(doc *document.Document, line *catalog.Line, modelType v1alpha2
 	return models
 }
 
+// ServedNames returns the names in client requests of all registered models, or nil if a name depends on the
+// environment.
+func ServedNames(doc *document.Document, line *catalog.Line) []string {
+	names := []string{}
+	for _, entry := range document.Items(doc.Registered("models")) {
+		id, provider := document.Text(document.Child(entry, "model_id")),
+			document.IdentityOf(document.Child(entry, "provider_id"))
+		served := ServedName(line, provider.ID, id, document.Text(document.Child(entry, "provider_model_id")))
+		if document.HasReference(served) || provider.Presence == document.Unknown {
+			return nil
+		}
+		names = append(names, served)
+	}
+	return names
+}
+
 // ModelTypeOf returns the type of a registered model.
 func ModelTypeOf(entry *yaml.Node) v1alpha2.ModelType {
 	if t := document.Text(document.Child(entry, "model_type")); t != "" {
