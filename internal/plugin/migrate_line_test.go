@@ -42,6 +42,10 @@ func TestMigrateToAnotherReleaseLine(t *testing.T) {
 		"run-yaml":   {strings.Replace(ownConfig, "agents, ", "", 1), "1.5", cli.ExitOK},
 		"refused":    {strings.Replace(ownConfig, "remote::vllm", "remote::tgi", 1), "1.5.0", cli.ExitFailure},
 		"config-map": {secret + "---\n" + configMap("run.yaml", strings.Replace(ownConfig, "agents, ", "", 1)), "0.7", cli.ExitOK},
+		"address-from-a-variable": {
+			strings.NewReplacer("remote::vllm", "remote::ollama", "agents, ", "", ":http://vllm:8000/v1", "", `, api_token: canary-4711`, "").Replace(ownConfig),
+			"0.4", cli.ExitOK,
+		},
 		"list": {"apiVersion: v1\nkind: List\nitems:\n- apiVersion: v1\n  kind: ConfigMap\n  metadata: {name: a}\n  data:\n    config.yaml: |\n" +
 			"      version: 2\n      image_name: a\n      providers: {}\n- apiVersion: v1\n  kind: Secret\n  metadata: {name: b}\n", "1.5", cli.ExitOK},
 		"second-document": {secret + "--- # next\n" + strings.Replace(ownConfig, "agents, ", "", 1) + "---\n" +

@@ -215,9 +215,12 @@ func (r *lineRewriting) configuration(ctx context.Context, name string, begin in
 		}
 		r.list(group.title, lines)
 	}
+	isKept := func(c serverconfig.Change) bool { return c.Action == serverconfig.Kept }
 	switch {
 	case slices.ContainsFunc(findings, func(f lint.Finding) bool { return f.Effect == lint.Refused }):
 		r.refused = true
+	case slices.ContainsFunc(changes, isKept):
+		fmt.Fprintf(&r.notes, "  release line %s takes the result when you have changed what is listed\n", r.line.Name)
 	case serverconfig.Changed(changes):
 		fmt.Fprintf(&r.notes, "  release line %s takes the result\n", r.line.Name)
 	default:
