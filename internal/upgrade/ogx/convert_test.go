@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha1"
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/upgrade/ogx"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/leaves"
@@ -95,6 +96,10 @@ func TestWhatBothKindsCanSayComesBack(t *testing.T) {
   monitoring: {metricsPort: 9000}`,
 		"metrics": `
   monitoring: {enabled: true}`,
+		"least replicas": `
+  workload: {autoscaling: {minReplicas: 1, maxReplicas: 4}}`,
+		"region": `
+  providers: {inference: {id: a, provider: bedrock, region: us-east-1, apiKey: {name: keys, key: aws}}}`,
 		"empty budget": `
   workload: {replicas: 3, podDisruptionBudget: {}, autoscaling: {minReplicas: 0, maxReplicas: 4}}`,
 		"budget": `
@@ -168,6 +173,7 @@ func TestTheAPIServerAcceptsTheResult(t *testing.T) {
 		"storage: {sql: {type: postgres, connectionString: {name: a, key: -b}}}":                              {"spec.storage.sql.connectionString.key"},
 		"networking: {tls: {enabled: true, secretName: ''}}":                                                  {"spec.networking.tls.secretName"},
 		"networking: {expose: {hostname: a, className: b, tls: {secretName: c}}}":                             {"spec.networking.expose.className", "spec.networking.expose.tls"},
+		"networking: {expose: {enabled: a, hostname: true}}":                                                  {"spec.networking.expose.enabled", "spec.networking.expose.hostname"},
 		"networking: {expose: sometimes}":                                                                     {"spec.networking.expose"},
 		"providers: {inference: {provider: other::x}}":                                                        {"spec.providers.inference"},
 		"providers: {inference: {provider: 'remote::x', apiKey: {name: a, key: -b}}}":                         {"spec.providers.inference"},
@@ -201,28 +207,45 @@ func TestPoliciesBecomeAllowedFrom(t *testing.T) {
 		"policy: {enabled: true}":  {"{namespaces: [own]}", nil},
 		"policy: {enabled: false}": {"", nil},
 		"port: 8321":               {"{namespaces: [own]}", nil},
-		"policy: {ingress: [{from: [{" + a + "}], ports: [{protocol: TCP, port: 8321}]}]}":                                                              {"{namespaces: [a]}", nil},
-		"policy: {policyTypes: [Ingress], ingress: [{from: [{" + a + "}], ports: [{port: 8321}]}]}":                                                     {"{namespaces: [a]}", nil},
-		"policy: {ingress: [{from: [{" + a + "}]}]}\n    port: 9000":                                                                                    {"{namespaces: [a]}", nil},
-		"policy: {ingress: [{from: [{" + a + "}], ports: [{port: 9000}]}]}\n    port: 9000":                                                             {"{namespaces: [a]}", nil},
-		"policy: {ingress: [{from: [{" + a + "}], ports: [{port: 9000}]}]}":                                                                             {"{namespaces: [own]}", []string{"spec.network.policy.ingress[0]"}},
-		"policy: {ingress: [{from: [{" + a + "}], ports: [{port: 8321, endPort: 9000}]}]}":                                                              {"{namespaces: [own]}", []string{"spec.network.policy.ingress[0]"}},
-		"policy: {ingress: [{from: [{" + a + "}], ports: [{port: 8321}, {port: 9464}]}]}":                                                               {"{namespaces: [a]}", []string{"spec.network.policy.ingress[0].ports[1]"}},
-		"policy: {ingress: [{ports: [{port: 8321}]}]}":                                                                                                  {"{namespaces: [own]}", []string{"spec.network.policy.ingress[0]"}},
-		"policy: {ingress: [{from: [{" + a + "}, {ipBlock: {cidr: 10.0.0.0/8}}]}]}":                                                                     {"{namespaces: [a]}", []string{"spec.network.policy.ingress[0].from[1]"}},
-		"policy: {ingress: [{from: [{podSelector: {matchLabels: {a: b}}}]}]}":                                                                           {"{namespaces: [own]}", nil},
-		"policy: {ingress: [{from: [{" + a + ", podSelector: {}}]}]}":                                                                                   {"{namespaces: [a]}", nil},
-		"policy: {ingress: [{from: [{" + a + ", podSelector: {matchLabels: {b: c}}}]}]}":                                                                {"{namespaces: [own]}", []string{"spec.network.policy.ingress[0].from[0]"}},
-		"policy: {ingress: [{from: [{namespaceSelector: {}}]}]}":                                                                                        {"{namespaces: ['*']}", nil},
-		"policy: {ingress: [{from: [{namespaceSelector: {matchLabels: {team: a}}}]}]}":                                                                  {"{namespaces: [own]}", []string{"spec.network.policy.ingress[0].from[0]"}},
-		"policy: {ingress: [{from: [{namespaceSelector: {matchExpressions: [{key: team, operator: Exists}]}}]}, {from: [{" + a + "}]}]}":                {"{labels: [team], namespaces: [a]}", nil},
-		"policy: {ingress: [{from: [{namespaceSelector: {matchExpressions: [{key: kubernetes.io/metadata.name, operator: In, values: [a, b, a]}]}}]}]}": {"{namespaces: [a, b]}", nil},
-		"policy: {ingress: [{from: [{namespaceSelector: {matchExpressions: [{key: team, operator: NotIn, values: [a]}]}}]}]}":                           {"{namespaces: [own]}", []string{"spec.network.policy.ingress[0].from[0]"}},
-		"policy: {egress: [{to: [{ipBlock: {cidr: 10.0.0.0/8}}]}]}":                                                                                     {"{namespaces: [own]}", []string{"spec.network.policy.egress"}},
-		"policy: {policyTypes: [Ingress, Egress]}":                                                                                                      {"{namespaces: [own]}", []string{"spec.network.policy.policyTypes"}},
-		"policy: {policyTypes: [Egress]}":                                                                                                               {"", []string{"spec.network.policy.policyTypes"}},
-		"policy: {enabled: 'no'}":                                                                                                                       {"{namespaces: [own]}", []string{"spec.network.policy.enabled"}},
-		"policy: {ingress: [{from: [{" + a + "}], ports: [{port: {}}]}]}\n    port: {}":                                                                 {"{namespaces: [own]}", []string{"spec.network.policy.ingress[0]"}},
+		"policy: {ingress: [{from: [{" + a + "}], ports: [{protocol: TCP, port: 8321}]}]}":                                                                       {"{namespaces: [a]}", nil},
+		"policy: {policyTypes: [Ingress], ingress: [{from: [{" + a + "}], ports: [{port: 8321}]}]}":                                                              {"{namespaces: [a]}", nil},
+		"policy: {ingress: [{from: [{" + a + "}]}]}\n    port: 9000":                                                                                             {"{namespaces: [a]}", nil},
+		"policy: {ingress: [{from: [{" + a + "}], ports: [{port: 9000}]}]}\n    port: 9000":                                                                      {"{namespaces: [a]}", nil},
+		"policy: {ingress: [{from: [{" + a + "}], ports: [{port: 9000}]}]}":                                                                                      {"{namespaces: [own]}", []string{"spec.network.policy.ingress[0]"}},
+		"policy: {ingress: [{from: [{" + a + "}], ports: [{port: 8321, endPort: 9000}]}]}":                                                                       {"{namespaces: [own]}", []string{"spec.network.policy.ingress[0]"}},
+		"policy: {ingress: [{from: [{" + a + "}], ports: [{port: 8321}, {port: 9464}]}]}":                                                                        {"{namespaces: [a]}", []string{"spec.network.policy.ingress[0].ports[1]"}},
+		"policy: {ingress: [{ports: [{port: 8321}]}]}":                                                                                                           {"{namespaces: [own]}", []string{"spec.network.policy.ingress[0]"}},
+		"policy: {ingress: [{from: [{" + a + "}, {ipBlock: {cidr: 10.0.0.0/8}}]}]}":                                                                              {"{namespaces: [a]}", []string{"spec.network.policy.ingress[0].from[1]"}},
+		"policy: {ingress: [{from: [{podSelector: {matchLabels: {a: b}}}]}]}":                                                                                    {"{namespaces: [own]}", nil},
+		"policy: {ingress: [{from: [{" + a + ", podSelector: {}}]}]}":                                                                                            {"{namespaces: [a]}", nil},
+		"policy: {ingress: [{from: [{" + a + ", podSelector: {matchLabels: {b: c}}}]}]}":                                                                         {"{namespaces: [own]}", []string{"spec.network.policy.ingress[0].from[0]"}},
+		"policy: {ingress: [{from: [{namespaceSelector: {}}]}]}":                                                                                                 {"{namespaces: ['*']}", nil},
+		"policy: {ingress: [{from: [{namespaceSelector: {matchLabels: {team: a}}}]}]}":                                                                           {"{namespaces: [own]}", []string{"spec.network.policy.ingress[0].from[0]"}},
+		"policy: {ingress: [{from: [{namespaceSelector: {matchExpressions: [{key: team, operator: Exists}]}}]}, {from: [{" + a + "}]}]}":                         {"{labels: [team], namespaces: [a]}", nil},
+		"policy: {ingress: [{from: [{namespaceSelector: {matchExpressions: [{key: kubernetes.io/metadata.name, operator: In, values: [a, b, a]}]}}]}]}":          {"{namespaces: [a, b]}", nil},
+		"policy: {ingress: [{from: [{namespaceSelector: {matchExpressions: [{key: team, operator: NotIn, values: [a]}]}}]}]}":                                    {"{namespaces: [own]}", []string{"spec.network.policy.ingress[0].from[0]"}},
+		"policy: {egress: [{to: [{ipBlock: {cidr: 10.0.0.0/8}}]}]}":                                                                                              {"{namespaces: [own]}", []string{"spec.network.policy.egress"}},
+		"policy: {policyTypes: [Ingress, Egress]}":                                                                                                               {"{namespaces: [own]}", []string{"spec.network.policy.policyTypes"}},
+		"policy: {policyTypes: [Egress]}":                                                                                                                        {"", []string{"spec.network.policy.policyTypes"}},
+		"policy: {enabled: 'no'}":                                                                                                                                {"{namespaces: [own]}", []string{"spec.network.policy.enabled"}},
+		"policy: {ingress: [{from: [{" + a + "}], ports: [{port: {}}]}]}\n    port: {}":                                                                          {"{namespaces: [own]}", []string{"spec.network.policy.ingress[0]"}},
+		"policy: {ingress: [{from: [{" + a + "}], ports: [{protocol: UDP, port: 8321}]}]}":                                                                       {"{namespaces: [own]}", []string{"spec.network.policy.ingress[0]"}},
+		"policy: {ingress: [{from: [{" + a + ", ipBlock: {cidr: 10.0.0.0/8}}]}]}":                                                                                {"{namespaces: [own]}", []string{"spec.network.policy.ingress[0].from[0]"}},
+		"policy: {ingress: [{from: [{namespaceSelector: all, podSelector: {}}]}]}":                                                                               {"{namespaces: [own]}", []string{"spec.network.policy.ingress[0].from[0]"}},
+		"policy: {ingress: [{from: [{namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: a}, matchExpressions: [{key: team, operator: Exists}]}}]}]}": {"{namespaces: [own]}", []string{"spec.network.policy.ingress[0].from[0]"}},
+		"policy: {ingress: [{from: [{namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: a, team: b}}}]}]}":                                           {"{namespaces: [own]}", []string{"spec.network.policy.ingress[0].from[0]"}},
+		"policy: {ingress: [{from: [{namespaceSelector: {matchExpressions: [{key: a, operator: Exists}, {key: b, operator: Exists}]}}]}]}":                       {"{namespaces: [own]}", []string{"spec.network.policy.ingress[0].from[0]"}},
+		"policy: {ingress: [{from: [{namespaceSelector: {matchExpressions: [{key: team, operator: In, values: [a]}]}}]}]}":                                       {"{namespaces: [own]}", []string{"spec.network.policy.ingress[0].from[0]"}},
+		"policy: {ingress: [{from: [{namespaceSelector: {matchExpressions: [{key: kubernetes.io/metadata.name, operator: In, values: []}]}}]}]}":                 {"{namespaces: [own]}", []string{"spec.network.policy.ingress[0].from[0]"}},
+		"policy: {ingress: [{from: [{namespaceSelector: {matchExpressions: [{key: kubernetes.io/metadata.name, operator: In, values: [7]}]}}]}]}":                {"{namespaces: [own]}", []string{"spec.network.policy.ingress[0].from[0]"}},
+		"policy: {ingress: [{from: [{namespaceSelector: {matchExpressions: [{key: kubernetes.io/metadata.name, operator: NotIn, values: [a]}]}}]}]}":             {"{namespaces: [own]}", []string{"spec.network.policy.ingress[0].from[0]"}},
+		"policy: {ingress: [{from: [{namespaceSelector: {matchExpressions: [{key: team, operator: DoesNotExist}]}}]}]}":                                          {"{namespaces: [own]}", []string{"spec.network.policy.ingress[0].from[0]"}},
+		"policy: {ingress: [{from: [{namespaceSelector: {matchExpressions: [{key: 7, operator: Exists}]}}]}]}":                                                   {"{namespaces: [own]}", []string{"spec.network.policy.ingress[0].from[0]"}},
+		"policy: {ingress: [{from: [{namespaceSelector: {matchExpressions: [{key: '', operator: Exists}]}}]}]}":                                                  {"{namespaces: [own]}", []string{"spec.network.policy.ingress[0].from[0]"}},
+		"policy: {ingress: [{from: [{namespaceSelector: {matchExpressions: all}}]}]}":                                                                            {"{namespaces: [own]}", []string{"spec.network.policy.ingress[0].from[0]"}},
+		"policy: {ingress: [{from: [{namespaceSelector: {matchLabels: all}}]}]}":                                                                                 {"{namespaces: [own]}", []string{"spec.network.policy.ingress[0].from[0]"}},
+		"policy: {ingress: [{from: [{namespaceSelector: {other: 1}}]}]}":                                                                                         {"{namespaces: [own]}", []string{"spec.network.policy.ingress[0].from[0]"}},
+		"policy: {ingress: [{from: [{namespaceSelector: {matchExpressions: [{key: kubernetes.io/metadata.name, operator: Exists}]}}]}]}":                         {"{namespaces: ['*']}", nil},
 		"policy: [a]": {"", []string{"spec.network.policy"}},
 	} {
 		t.Run(policy, func(t *testing.T) {
@@ -337,7 +360,7 @@ func TestModelsAndTheirProvidersComeBack(t *testing.T) {
     - {name: c, modelType: rerank}
     - {name: d, modelType: embedding}
     - {name: e, modelType: vision}
-    - {name: f, contextLength: 0}
+    - {name: f, contextLength: 0, quantization: "", color: red}
     - {modelType: llm}
 `))
 	want := tree(t, `
@@ -360,8 +383,8 @@ resources:
 	if diff := cmp.Diff(want, back["spec"]); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff([]string{"spec.resources.models[3]", "spec.resources.models[4]", "spec.resources.models[5].contextLength",
-		"spec.resources.models[6]"}, lost(findings)); diff != "" {
+	if diff := cmp.Diff([]string{"spec.resources.models[3]", "spec.resources.models[4]", "spec.resources.models[5].color",
+		"spec.resources.models[5].contextLength", "spec.resources.models[5].quantization", "spec.resources.models[6]"}, lost(findings)); diff != "" {
 		t.Errorf("lost (-want +got):\n%s\n%v", diff, findings)
 	}
 }
@@ -399,5 +422,47 @@ func TestWhatTheOtherOperatorMayRefuseIsReviewed(t *testing.T) {
 		if diff := cmp.Diff(want, got); diff != "" || len(lost(findings)) > 0 {
 			t.Errorf("%s: %v (-want +got):\n%s", spec, findings, diff)
 		}
+	}
+}
+
+// Proves: R98 (what only the conversion annotation keeps is lost with the type of its value, but OGXServer can name the
+// trusted keys).
+func TestFieldsOfTheOldVersionAreLost(t *testing.T) {
+	for server, want := range map[string][]ogx.Finding{
+		"":                           nil,
+		"containerSpec: {name: own}": {{Path: "spec.server.containerSpec.name", Lost: "string"}},
+		"tlsConfig: {caBundle: {configMapName: ca, configMapKeys: [a.pem, b.pem]}}":                            nil,
+		"tlsConfig: {caBundle: {configMapName: ca, configMapKeys: [a.pem, b.pem], configMapNamespace: other}}": {{Path: "spec.server.tlsConfig.caBundle", Lost: "object"}},
+		"userConfig: {configMapName: a, configMapNamespace: other}":                                            {{Path: "spec.server.userConfig", Lost: "object"}},
+	} {
+		old := tree(t, "apiVersion: llamastack.io/v1alpha1\nkind: LlamaStackDistribution\nmetadata: {name: s}\nspec:\n  server:\n    distribution: {name: starter}\n    "+server)
+		object, err := v1alpha1.Convert(old, v1alpha2.GroupVersion.String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		there, findings := from(object)
+		for i := range findings {
+			findings[i].Detail, findings[i].Fix = "", ""
+		}
+		if diff := cmp.Diff(want, findings); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", server, diff)
+		}
+		if annotations := there["metadata"].(map[string]any)["annotations"]; annotations != nil {
+			t.Errorf("%s: annotations %v", server, annotations)
+		}
+		if tls := there["spec"].(map[string]any)["tls"]; strings.Contains(server, "caBundle") {
+			if diff := cmp.Diff(tree(t, "{trust: {caCertificates: [{name: ca, key: a.pem}, {name: ca, key: b.pem}]}}"), tls); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", server, diff)
+			}
+		}
+	}
+	object := tree(t, header+"  distribution: {name: starter}\n  resources: {models: [a, {name: b, color: [1]}], tools: [c]}\n  providers: {inference: {id: d, provider: vllm, color: red}}")
+	_, findings := from(object)
+	types := map[string]string{}
+	for _, f := range findings {
+		types[f.Path] = f.Lost
+	}
+	if diff := cmp.Diff(map[string]string{"spec.resources.models[1].color": "list", "spec.resources.tools": "list", "spec.providers.inference.color": "string"}, types); diff != "" {
+		t.Errorf("types (-want +got):\n%s", diff)
 	}
 }
