@@ -36,15 +36,16 @@ func forward(t *testing.T, retry retry, connections ...func(c client.Client, pod
 	world := fakecluster.New(t, cr, readyPod("old"))
 	made := 0
 	c := &cluster.Connection{Client: world, Namespace: "ai", Forward: func(_ context.Context, pod *corev1.Pod, local, _ int32, listens func(int32) error) error {
-		if made++; local != 9000 || made > len(connections) {
+		made++
+		if local != 9000 || made > len(connections) {
 			t.Fatalf("connection %d on port %d", made, local)
 		}
 		return connections[made-1](world, pod.Name, func() error { return listens(local) })
 	}}
-	var text, errors bytes.Buffer
+	var text, problems bytes.Buffer
 	o := &options{local: 9000, retry: retry}
-	err = o.run(t.Context(), c, "my-stack", cli.Streams{Out: &text, Err: &errors})
-	return text.String(), errors.String(), err
+	err = o.run(t.Context(), c, "my-stack", cli.Streams{Out: &text, Err: &problems})
+	return text.String(), problems.String(), err
 }
 
 func remove(ctx context.Context, c client.Client, pod string) error {
@@ -88,7 +89,7 @@ func TestPortForwardGivesUpAfterAWhile(t *testing.T) {
 	}
 }
 
-// A port in use is no lost connection.
+// The command does not retry if its port is in use.
 func TestPortForwardDoesNotRetryTheFirstConnection(t *testing.T) {
 	inUse := errors.New("unable to listen on any of the requested ports")
 	_, _, err := forward(t, retry{interval: time.Millisecond, timeout: time.Minute}, func(client.Client, string, func() error) error { return inUse })
