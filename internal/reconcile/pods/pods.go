@@ -228,7 +228,7 @@ func containerReason(c *corev1.ContainerStatus, subject string, p *corev1.Pod, k
 	case "", "Error", "Completed":
 		return explanation{sentence(text, logCause), logCommand(p, c.Name)}
 	case outOfMemory:
-		return explainOutOfMemory(text+" ("+ended.Reason+")", c.Name, subject == theServer, p)
+		return explainOutOfMemory(subject, text+" ("+ended.Reason+")", c.Name, p)
 	}
 	return explanation{sentence(text+" ("+ended.Reason+")", logCause), logCommand(p, c.Name)}
 }

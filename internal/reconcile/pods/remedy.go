@@ -134,7 +134,7 @@ func correctImage(image string) string {
 }
 
 // explainOutOfMemory returns the explanation of a container that the kernel killed, with its limit.
-func explainOutOfMemory(text, container string, isServer bool, p *corev1.Pod) explanation {
+func explainOutOfMemory(subject, text, container string, p *corev1.Pod) explanation {
 	var sizes corev1.ResourceRequirements
 	for _, list := range [][]corev1.Container{p.Spec.InitContainers, p.Spec.Containers} {
 		for i := range list {
@@ -150,7 +150,7 @@ func explainOutOfMemory(text, container string, isServer bool, p *corev1.Pod) ex
 		e = explanation{text + ": it used more than its memory limit of " + limit.String(),
 			"raise spec.workload.resources.limits.memory"}
 	}
-	if !isServer {
+	if subject != theServer {
 		e.remedy = "raise the memory that container " + container + " requests or may use"
 	}
 	return e
