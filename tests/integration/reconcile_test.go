@@ -104,7 +104,7 @@ func TestResourceBecomesReady(t *testing.T) {
 		!strings.Contains(string(providers[0].Config.Raw), `"${env.LLSD_VLLM_API_KEY}"`) || providers[0].Health != nil {
 		t.Errorf("providers %+v", providers)
 	}
-	models := []v1alpha2.ModelInfo{{Name: "vllm/llama3", ProviderID: "vllm"}}
+	models := []v1alpha2.ModelInfo{{Name: "vllm/llama3", ProviderID: "vllm", NotInSpec: true}}
 	if got := cr.Status.DistributionConfig.Models; !cmp.Equal(got, models) {
 		t.Errorf("models %+v, want %+v", got, models)
 	}

@@ -10,10 +10,14 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/plugin/cli"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/plugin/cluster"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/pods"
 )
 
 const long = `Forward a local port to a ready pod of a server until you stop the command. By default, the local port
@@ -117,13 +121,36 @@ func (o *options) forward(ctx context.Context, c *cluster.Connection, name strin
 	}
 	remote := objects.Port(&cr.Spec)
 	connected := false
-	err = c.Forward(ctx, pod, cmp.Or(o.local, remote), remote, func(local int32) error {
+	existing, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go o.awaitEnd(existing, c, pod, cancel)
+	err = c.Forward(existing, pod, cmp.Or(o.local, remote), remote, func(local int32) error {
 		err := listens(forwarded{Pod: pod.Name, URL: fmt.Sprintf("%s://127.0.0.1:%d", cluster.Scheme(cr), local)})
 		connected = err == nil
 		return err
 	})
-	if err != nil && connected {
+	isGone := existing.Err() != nil && ctx.Err() == nil
+	if connected && (err != nil || isGone) {
 		return pod.Name, nil
 	}
 	return "", err
+}
+
+// awaitEnd calls ended when the pod is gone, because the connection to it stays open until something is sent.
+func (o *options) awaitEnd(ctx context.Context, c *cluster.Connection, pod *corev1.Pod, ended func()) {
+	ticker := time.NewTicker(o.retry.interval)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+		now := &corev1.Pod{}
+		err := c.Client.Get(ctx, client.ObjectKeyFromObject(pod), now)
+		if apierrors.IsNotFound(err) || err == nil && (now.UID != pod.UID || pods.HasEnded(now)) {
+			ended()
+			return
+		}
+	}
 }

@@ -29,22 +29,26 @@ func readyPod(name string) *corev1.Pod {
 	return p
 }
 
+// connection is what Forward does for one connection to a pod.
+type connection func(ctx context.Context, c client.Client, pod string, listens func() error) error
+
 // forward runs the command with a Forward for each connection, one after the other; the cluster has the pod old.
-func forward(t *testing.T, retry retry, connections ...func(c client.Client, pod string, listens func() error) error) (out, stderr string, err error) {
+func forward(t *testing.T, retry retry, connections ...connection) (out, stderr string, err error) {
 	t.Helper()
 	cr := &v1alpha2.LlamaStackDistribution{ObjectMeta: metav1.ObjectMeta{Namespace: "ai", Name: "my-stack"}}
 	world := fakecluster.New(t, cr, readyPod("old"))
 	made := 0
-	c := &cluster.Connection{Client: world, Namespace: "ai", Forward: func(_ context.Context, pod *corev1.Pod, local, _ int32, listens func(int32) error) error {
-		if made++; local != 9000 || made > len(connections) {
+	c := &cluster.Connection{Client: world, Namespace: "ai", Forward: func(ctx context.Context, pod *corev1.Pod, local, _ int32, listens func(int32) error) error {
+		made++
+		if local != 9000 || made > len(connections) {
 			t.Fatalf("connection %d on port %d", made, local)
 		}
-		return connections[made-1](world, pod.Name, func() error { return listens(local) })
+		return connections[made-1](ctx, world, pod.Name, func() error { return listens(local) })
 	}}
-	var text, errors bytes.Buffer
+	var text, problems bytes.Buffer
 	o := &options{local: 9000, retry: retry}
-	err = o.run(t.Context(), c, "my-stack", cli.Streams{Out: &text, Err: &errors})
-	return text.String(), errors.String(), err
+	err = o.run(t.Context(), c, "my-stack", cli.Streams{Out: &text, Err: &problems})
+	return text.String(), problems.String(), err
 }
 
 func remove(ctx context.Context, c client.Client, pod string) error {
@@ -57,14 +61,15 @@ func remove(ctx context.Context, c client.Client, pod string) error {
 
 // A rollout replaces the pod, and the first attempt after it fails.
 func TestPortForwardConnectsToTheNextPod(t *testing.T) {
-	ctx := t.Context()
 	out, stderr, err := forward(
 		t, retry{interval: time.Millisecond, timeout: time.Minute},
-		func(c client.Client, pod string, listens func() error) error {
+		func(ctx context.Context, c client.Client, pod string, listens func() error) error {
 			return errors.Join(listens(), remove(ctx, c, pod), c.Create(ctx, readyPod("next")), errLost)
 		},
-		func(client.Client, string, func() error) error { return errors.New("error upgrading connection") },
-		func(_ client.Client, pod string, listens func() error) error {
+		func(context.Context, client.Client, string, func() error) error {
+			return errors.New("error upgrading connection")
+		},
+		func(_ context.Context, _ client.Client, pod string, listens func() error) error {
 			if pod != "next" {
 				t.Errorf("forwards to pod %s", pod)
 			}
@@ -80,19 +85,37 @@ func TestPortForwardConnectsToTheNextPod(t *testing.T) {
 }
 
 func TestPortForwardGivesUpAfterAWhile(t *testing.T) {
-	_, _, err := forward(t, retry{interval: time.Millisecond, timeout: 20 * time.Millisecond}, func(c client.Client, pod string, listens func() error) error {
-		return errors.Join(listens(), remove(t.Context(), c, pod), errLost)
+	_, _, err := forward(t, retry{interval: time.Millisecond, timeout: 20 * time.Millisecond}, func(ctx context.Context, c client.Client, pod string, listens func() error) error {
+		return errors.Join(listens(), remove(ctx, c, pod), errLost)
 	})
 	if err == nil || !strings.Contains(err.Error(), "no pod of my-stack is ready") || !strings.Contains(err.Error(), "gave up after 20ms") {
 		t.Error(err)
 	}
 }
 
-// A port in use is no lost connection.
+// The command does not retry if its port is in use.
 func TestPortForwardDoesNotRetryTheFirstConnection(t *testing.T) {
 	inUse := errors.New("unable to listen on any of the requested ports")
-	_, _, err := forward(t, retry{interval: time.Millisecond, timeout: time.Minute}, func(client.Client, string, func() error) error { return inUse })
+	_, _, err := forward(t, retry{interval: time.Millisecond, timeout: time.Minute}, func(context.Context, client.Client, string, func() error) error { return inUse })
 	if !errors.Is(err, inUse) {
 		t.Error(err)
+	}
+}
+
+// The connection to a pod that is gone stays open until something is sent.
+func TestPortForwardLeavesAPodThatIsGone(t *testing.T) {
+	_, stderr, err := forward(
+		t, retry{interval: time.Millisecond, timeout: time.Minute},
+		func(ctx context.Context, c client.Client, pod string, listens func() error) error {
+			if err := errors.Join(listens(), remove(ctx, c, pod), c.Create(ctx, readyPod("next"))); err != nil {
+				return err
+			}
+			<-ctx.Done()
+			return nil
+		},
+		func(_ context.Context, _ client.Client, _ string, listens func() error) error { return listens() },
+	)
+	if want := "forwards to pod next\n"; err != nil || !strings.HasSuffix(stderr, want) {
+		t.Errorf("%v: %s\nwant %s", err, stderr, want)
 	}
 }

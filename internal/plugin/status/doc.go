@@ -2,6 +2,7 @@
 
 // Package status implements the verb status: a table of all custom resources, or a screen for one.
 //
-// It reads no Secrets, and of logs only the end of a container's that ended. It shows the operator's status unchanged, and
-// uses the operator's code to determine enabled providers and remedies. Objects that the user may not read are listed.
+// It reads no Secrets, and only the end of the log of a container that ended. It shows the operator's status unchanged,
+// and uses the operator's code to determine enabled providers and remedies. Objects that the user may not read are
+// listed.
 package status

@@ -147,7 +147,8 @@ func (p *printer) providers(list []inventory.Provider) [][]string {
 		}
 	}
 	if len(counts) > 0 {
-		rows = append(rows, []string{p.style.Dim("and those of the base: " + strings.Join(counts, ", ") + "; -o yaml lists them")})
+		rows = append(rows, []string{p.style.Dim("and those of the base: " + strings.Join(counts, ", ") +
+			"; -o yaml lists them")})
 	}
 	return rows
 }

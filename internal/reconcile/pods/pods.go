@@ -157,7 +157,7 @@ func notReady(p *corev1.Pod, container string, known *Secrets) explanation {
 	})
 	for i := range statuses {
 		c := &statuses[i]
-		subject := "the server"
+		subject := theServer
 		if c.Name != container {
 			subject = "container " + c.Name
 		}
@@ -228,22 +228,16 @@ func containerReason(c *corev1.ContainerStatus, subject string, p *corev1.Pod, k
 	case "", "Error", "Completed":
 		return explanation{sentence(text, logCause), logCommand(p, c.Name)}
 	case outOfMemory:
-		return explainOutOfMemory(text+" ("+ended.Reason+")", c.Name, p)
+		return explainOutOfMemory(subject, text+" ("+ended.Reason+")", c.Name, p)
 	}
 	return explanation{sentence(text+" ("+ended.Reason+")", logCause), logCommand(p, c.Name)}
 }
 
 const (
+	theServer    = "the server"
 	outOfMemory  = "OOMKilled"
 	invalidImage = "InvalidImageName"
 )
-
-func waitingRemedy(c *corev1.ContainerStatus) string {
-	if c.State.Waiting.Reason == invalidImage {
-		return correctImage(c.Image)
-	}
-	return ""
-}
 
 // logCommand returns the command that shows the log, which the pod's status lacks after an exit with code 0.
 func logCommand(p *corev1.Pod, container string) string {

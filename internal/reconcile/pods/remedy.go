@@ -134,7 +134,7 @@ func correctImage(image string) string {
 }
 
 // explainOutOfMemory returns the explanation of a container that the kernel killed, with its limit.
-func explainOutOfMemory(text, container string, p *corev1.Pod) explanation {
+func explainOutOfMemory(subject, text, container string, p *corev1.Pod) explanation {
 	var sizes corev1.ResourceRequirements
 	for _, list := range [][]corev1.Container{p.Spec.InitContainers, p.Spec.Containers} {
 		for i := range list {
@@ -143,11 +143,26 @@ func explainOutOfMemory(text, container string, p *corev1.Pod) explanation {
 			}
 		}
 	}
+	requested := sizes.Requests[corev1.ResourceMemory]
+	e := explanation{text + ": its node ran out of memory; it requests " + requested.String() + " and has no limit",
+		raiseMemory}
 	if limit, limited := sizes.Limits[corev1.ResourceMemory]; limited {
-		return explanation{text + ": it used more than its memory limit of " + limit.String(),
+		e = explanation{text + ": it used more than its memory limit of " + limit.String(),
 			"raise spec.workload.resources.limits.memory"}
 	}
-	requested := sizes.Requests[corev1.ResourceMemory]
-	return explanation{text + ": its node ran out of memory; it requests " + requested.String() + " and has no limit",
-		raiseMemory}
+	if subject != theServer {
+		e.remedy = "raise the memory that container " + container + " requests or may use"
+	}
+	return e
+}
+
+// waitingRemedy returns the remedy for a container that cannot be created.
+func waitingRemedy(c *corev1.ContainerStatus) string {
+	if c.State.Waiting.Reason == invalidImage {
+		return correctImage(c.Image)
+	}
+	return remedyFor(c.State.Waiting.Message, []remedyRule{
+		{[]string{"executable file not found", "no such file or directory"}, "correct spec.workload.overrides.command"},
+		{[]string{"not found", "couldn't find key"}, "create it, or correct its name in the spec"},
+	})
 }

@@ -58,6 +58,20 @@ func TestObserveNamesTheRemedy(t *testing.T) {
 			ended(137, "OOMKilled", ""), "the server ended with exit code 137 (OOMKilled): its node ran out of memory; it requests 0 and has no limit",
 			"raise spec.workload.resources.requests.memory to what it uses",
 		},
+		"a sidecar out of memory": {
+			func(p *corev1.Pod) {
+				sized(nil, nil, ended(137, "OOMKilled", ""))(p)
+				p.Status.ContainerStatuses[0].Name = "proxy"
+			}, "container proxy ended with exit code 137 (OOMKilled): its node ran out of memory; it requests 1Gi and has no limit",
+			"raise the memory that container proxy requests or may use",
+		},
+		"a missing Secret": {
+			waiting("CreateContainerConfigError", `secret "a" not found`), `CreateContainerConfigError: secret "a" not found`, "create it, or correct its name in the spec",
+		},
+		"a wrong command": {
+			waiting("RunContainerError", `exec: "serve": executable file not found in $PATH`), `RunContainerError: exec: "serve": executable file not found in $PATH`,
+			"correct spec.workload.overrides.command",
+		},
 		"too much CPU and memory": {
 			sized(list("cpu", "64", "memory", "1Ti"), nil, unscheduled("0/1 nodes are available: 1 Insufficient cpu, 1 Insufficient memory. preemption: x")),
 			"Unschedulable: 0/1 nodes are available: 1 Insufficient cpu, 1 Insufficient memory; the pod requests cpu 65, memory 1025Gi",
