@@ -69,8 +69,7 @@ type Result struct {
 	Expected []document.ProviderName
 	// Registered are the resources of the spec by their names in the server's lists.
 	Registered []Registered
-	// LocalState names the state on the disk of the pod, sorted.
-	LocalState []string
+	LocalState LocalState
 	// ProviderCount and ResourceCount count the entries of the custom resource, not of the base.
 	ProviderCount, ResourceCount int32
 	// ModelCount, ShieldCount, VectorStoreCount and ToolCount are the parts of ResourceCount.

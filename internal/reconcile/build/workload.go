@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/util/intstr"
@@ -17,6 +18,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/names"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 )
 
 func (r *report) invalidField(at string, value any, detail, fix string) {
@@ -189,8 +191,12 @@ func mountable(at string) bool {
 
 // checkOverrides reports overrides that replace the operator's parts; it only warns for v1alpha1 and non-essential
 // parts.
-func (r *report) checkOverrides(p *objects.Params) {
+func (r *report) checkOverrides(p *objects.Params, dist *settings.Distribution) {
+	ports := r.warnPortVariables(p, dist)
 	for _, conflict := range objects.Conflicts(p) {
+		if slices.Contains(ports, conflict.Path) {
+			continue
+		}
 		if conflict.Essential && !p.Legacy.FromV1alpha1 {
 			r.Add(problem.Problem{
 				Reason: problem.ConflictingFields, Path: conflict.Path, Type: field.ErrorTypeForbidden,
