@@ -54,7 +54,7 @@ const (
 	LiteralSecret Reason = "LiteralSecret"
 	// SharedStorageLocation means that two providers or backends have the same storage location.
 	SharedStorageLocation Reason = "SharedStorageLocation"
-	// EphemeralState warns that state is lost or differs between pods.
+	// EphemeralState warns that state is lost, or differs between pods or workers.
 	EphemeralState Reason = "EphemeralState"
 	// UnknownProvider means that a model, tool, shield or vector store names a provider that does not exist.
 	UnknownProvider Reason = "UnknownProvider"

@@ -59,7 +59,7 @@ var contentRows = []Row{
 	},
 	{
 		Reason: EphemeralState, Class: Terminal, Conditions: inConfigGenerated,
-		Meaning: "State is lost or differs between pods.",
+		Meaning: "State is lost or differs between pods, or between the workers of a pod.",
 		Example: Problem{
 			Severity: Warning, Path: "spec.workload.storage",
 			Detail: "the PVC can be mounted by one node at a time: pods on other nodes do not start, and an edit stops all " +

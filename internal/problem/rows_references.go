@@ -44,7 +44,7 @@ var referenceRows = []Row{
 		Reason: InvalidSecret, Class: WaitingForDependency, Conditions: inSecretsResolved, FixedElsewhere: true,
 		Meaning: "The value in a Secret cannot be used. For the server's certificate: it is broken, has another key, is " +
 			"not valid at this time, or is not for the DNS name of the Service; a warning where it is for the hostname under " +
-			"`networking.expose` instead.",
+			"`networking.expose` instead. A warning where the value of a variable in `workload.overrides.env` is empty.",
 		Example: Problem{
 			Path: "spec.providers.inference[0].apiKey", Type: field.ErrorTypeInvalid,
 			Detail: "the value of key \"token\" in Secret mine/vllm-token ends with a line break: remove it (for " +

@@ -75,8 +75,7 @@ type Result struct {
 	// RegisteredModels are the names in client requests of all models that the configuration registers; nil if a name
 	// depends on the environment.
 	RegisteredModels []string
-	// LocalState names the state on the disk of the pod, sorted.
-	LocalState []string
+	LocalState       LocalState
 	// ProviderCount and ResourceCount count the entries of the custom resource, not of the base.
 	ProviderCount, ResourceCount int32
 	// ModelCount, ShieldCount, VectorStoreCount and ToolCount are the parts of ResourceCount.

@@ -3,6 +3,7 @@
 package serverconfig
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -13,16 +14,36 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/document"
 )
 
-// LocalState names the state on the disk of the pod for a base that runs unchanged, sorted.
-func LocalState(base *Base) []string { return localState(base.Edit(), nil) }
+// LocalState is the state on the disk of the pod, or in the memory of the server.
+type LocalState struct {
+	// Backends are the storage backends in files, sorted.
+	Backends []string
+	// Providers are the inline providers of files and vector stores, sorted.
+	Providers []ProviderName
+}
 
-// localState names the state on the disk of the pod: file backends, and inline providers of files and vector stores.
-// given are the variables known to be set.
-func localState(doc *document.Document, given document.Variables) []string {
-	var names []string
+// Names returns the parts of the state for a message.
+func (s *LocalState) Names() []string {
+	names := make([]string, 0, len(s.Providers)+len(s.Backends))
+	for _, p := range s.Providers {
+		names = append(names, "provider "+p.API+"/"+p.ID)
+	}
+	for _, backend := range s.Backends {
+		names = append(names, "storage backend "+backend)
+	}
+	return names
+}
+
+// LocalStateOf returns the local state of a base that runs unchanged.
+func LocalStateOf(base *Base) LocalState { return localState(base.Edit(), nil) }
+
+// localState finds file backends, and inline providers of files and vector stores. given are the variables known to be
+// set.
+func localState(doc *document.Document, given document.Variables) LocalState {
+	var state LocalState
 	for name, backend := range document.Members(doc.Backends()) {
 		if strings.HasSuffix(document.Text(document.Child(backend, "type")), "_sqlite") {
-			names = append(names, "storage backend "+name)
+			state.Backends = append(state.Backends, name)
 		}
 	}
 	enabled := doc.EnabledProviders(given)
@@ -30,11 +51,14 @@ func localState(doc *document.Document, given document.Variables) []string {
 		name := document.ProviderName{API: entry.API, ID: entry.Identity().ID}
 		if (entry.API == "files" || entry.API == "vector_io") && strings.HasPrefix(entry.Type(), "inline::") &&
 			slices.Contains(enabled, name) {
-			names = append(names, "provider "+name.API+"/"+name.ID)
+			state.Providers = append(state.Providers, name)
 		}
 	}
-	slices.Sort(names)
-	return names
+	slices.Sort(state.Backends)
+	slices.SortFunc(state.Providers, func(a, b ProviderName) int {
+		return cmp.Or(strings.Compare(a.API, b.API), strings.Compare(a.ID, b.ID))
+	})
+	return state
 }
 
 // StateFile is a file or directory to which a configuration says that the server writes state.

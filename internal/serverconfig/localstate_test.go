@@ -31,7 +31,8 @@ storage:
     shared: {type: sql_postgres}
 `))
 	want := []string{"provider files/local", "provider vector_io/faiss", "storage backend kv", "storage backend sql"}
-	if diff := cmp.Diff(want, serverconfig.LocalState(base)); diff != "" {
+	state := serverconfig.LocalStateOf(base)
+	if diff := cmp.Diff(want, state.Names()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

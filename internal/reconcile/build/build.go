@@ -56,6 +56,7 @@ func Build(ctx context.Context, in *Inputs) (*Desired, problem.List) {
 	warnBypassed(d, in)
 	d.problems.checkWorkload(&in.CR.Spec, &in.Legacy)
 	d.problems.checkItems(in)
+	d.problems.warnDoubtful(in)
 	params := d.params(in)
 	params.CABundle = bundle
 	if len(derived) > 0 {
@@ -67,7 +68,7 @@ func Build(ctx context.Context, in *Inputs) (*Desired, problem.List) {
 	}
 	d.problems.AddAll(validation.Check(&in.CR.Spec, objects.OwnVolumeNames(params)))
 	d.problems.checkDataDir(params)
-	d.problems.checkOverrides(params)
+	d.problems.checkOverrides(params, d.Distribution)
 	d.problems.checkAllowedFrom(params)
 	if interrupted(ctx, &d.problems.Collector) || d.problems.HasErrors() || in.Unresolved {
 		return d, d.problems.List()

@@ -19,6 +19,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/parse"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 )
 
@@ -36,6 +37,7 @@ func (d *Desired) warnIneffective(in *Inputs) {
 	}
 	d.checkWorkers(in)
 	d.warnLocalState(in)
+	d.warnWorkersWithStores(in)
 	if !in.Legacy.FromV1alpha1 {
 		d.warnLegacyVariables(in)
 	}
@@ -47,14 +49,15 @@ func (d *Desired) warnLocalState(in *Inputs) {
 	if _, maxPods := objects.PodRange(&in.CR.Spec); maxPods < 2 || w.Storage != nil || d.Override != nil {
 		return
 	}
-	var local []string
+	var local serverconfig.LocalState
 	switch {
 	case d.Config != nil:
 		local = d.Config.LocalState
 	case d.Distribution != nil && d.Distribution.Base != nil && !d.problems.HasErrors():
-		local = serverconfig.LocalState(d.Distribution.Base)
+		local = serverconfig.LocalStateOf(d.Distribution.Base)
 	}
-	if len(local) == 0 {
+	parts := local.Names()
+	if len(parts) == 0 {
 		return
 	}
 	path := "spec.workload.replicas"
@@ -62,9 +65,56 @@ func (d *Desired) warnLocalState(in *Inputs) {
 		path = "spec.workload.autoscaling.maxReplicas"
 	}
 	d.problems.warn(problem.EphemeralState, path,
-		"each pod has its own state, which other pods do not have and which is lost with the pod: "+
-			limits.Names(local),
-		"use one replica, or keep the state in databases (spec.storage) and use remote providers for files and vector stores")
+		"each pod has its own state, which other pods do not have and which is lost with the pod: "+limits.Names(parts),
+		"use one replica, or "+strings.Join(stateElsewhere(&local), "; "))
+}
+
+// stateElsewhere returns the ways to keep each kind of local state outside of the pods.
+func stateElsewhere(local *serverconfig.LocalState) []string {
+	var ways []string
+	if len(local.Backends) > 0 {
+		ways = append(ways, "keep the storage backends in databases: set spec.storage")
+	}
+	for _, api := range []parse.ProviderAPI{parse.APIVectorIO, {Name: "files"}} {
+		var ids []string
+		for _, p := range local.Providers {
+			if p.API == api.Name {
+				ids = append(ids, p.ID)
+			}
+		}
+		switch {
+		case len(ids) == 0:
+		case api.Field != "":
+			ways = append(ways, "configure a remote provider with the id "+strings.Join(ids, " and one with ")+" in "+
+				"spec.providers."+api.Field)
+		default:
+			ways = append(ways, "use a base configuration or spec.overrideConfig with a remote provider of "+api.Name)
+		}
+	}
+	return ways
+}
+
+// warnWorkersWithStores warns of vector stores in the memory or the files of a process, if there are several.
+func (d *Desired) warnWorkersWithStores(in *Inputs) {
+	w := in.CR.Spec.Workload
+	ownProgram := w.Overrides != nil && len(w.Overrides.Command) > 0
+	if ptr.Deref(w.Workers, 1) < 2 || d.Config == nil || ownProgram {
+		return
+	}
+	var stores []string
+	for _, p := range d.Config.LocalState.Providers {
+		if p.API == parse.APIVectorIO.Name {
+			stores = append(stores, p.ID)
+		}
+	}
+	if len(stores) == 0 {
+		return
+	}
+	d.problems.warn(problem.EphemeralState, pathWorkers,
+		"each worker is a process that does not find the vectors of another one, or cannot open its files: "+
+			limits.Names(stores),
+		"use one worker; configure a remote provider with the same id in spec.providers.vectorIo; or disable vectorIo in "+
+			"spec.disabled if you use no vector stores")
 }
 
 // onlyWorkersNeedConfig reports whether spec.workload.workers is the only field that needs a generated configuration.

@@ -57,7 +57,7 @@ func TestWorkersWithoutGeneratedConfiguration(t *testing.T) {
 		"own command that counts on the variable": {
 			"distribution: {name: starter}\n" + own + "workload: {workers: 4, overrides: {args: ['serve --workers $LLS_WORKERS']}}", fromV1alpha1, "", "",
 		},
-		"known image": {"distribution: {name: starter}\nworkload: {workers: 4}", "", "", ""},
+		"known image": {"distribution: {name: starter}\nworkload: {workers: 4}", "", "", "spec.workload.workers: each worker is a process"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d, faults := buildWith(t.Context(), inputsOf(t, c.spec, c.annotation))

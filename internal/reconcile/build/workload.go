@@ -5,6 +5,7 @@ package build
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -14,6 +15,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/validation"
 )
 
@@ -192,8 +194,12 @@ func (r *report) checkDataDir(p *objects.Params) {
 
 // checkOverrides reports overrides that replace the operator's parts; it only warns for v1alpha1 and non-essential
 // parts.
-func (r *report) checkOverrides(p *objects.Params) {
+func (r *report) checkOverrides(p *objects.Params, dist *settings.Distribution) {
+	ports := r.warnPortVariables(p, dist)
 	for _, conflict := range objects.Conflicts(p) {
+		if slices.Contains(ports, conflict.Path) {
+			continue
+		}
 		if conflict.Essential && !p.Legacy.FromV1alpha1 {
 			r.Add(problem.Problem{
 				Reason: problem.ConflictingFields, Path: conflict.Path, Type: field.ErrorTypeForbidden,

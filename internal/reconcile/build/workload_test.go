@@ -55,7 +55,7 @@ func TestWorkload(t *testing.T) {
 		"workload: {storage: {size: -1Gi}}":                                                                       {"spec.workload.storage.size: Invalid value", ""},
 		"workload: {storage: {}}":                                                                                 {"", ""},
 		"workload: {workers: 3, resources: null}":                                                                 {"", "spec.workload.workers: each pod requests 3 CPU, one for each worker: set spec.workload.resources.requests.cpu"},
-		"workload: {workers: 3}":                                                                                  {"", ""},
+		"workload: {workers: 3}":                                                                                  {"", "spec.workload.workers: each worker is a process that does not find the vectors of another one"},
 		"workload: {replicas: 2, storage: {}}":                                                                    {"", "spec.workload.storage: the PVC can be mounted by one node at a time"},
 		"workload: {overrides: {env: [{name: HOME, value: /x}]}}":                                                 {"", "spec.workload.overrides.env[0]: the variable HOME replaces the operator's own"},
 		"workload: {overrides: {env: [{name: LLSD_VLLM_API_KEY, value: x}]}}":                                     {"spec.workload.overrides.env[0]: Forbidden: sets LLSD_VLLM_API_KEY, which the operator sets", ""},

@@ -130,3 +130,22 @@ func TestApplySuggestsKeyURLOfIssuer(t *testing.T) {
 		}
 	}
 }
+
+// The API server answers its keys only to authenticated callers.
+//
+// Proves: R25, R74.
+func TestKeysOfTheClusterNeedAToken(t *testing.T) {
+	const at = "Warning MissingField spec.auth.settings.jwks.token\n"
+	for name, c := range map[string]struct{ uri, refs, want string }{
+		"another issuer":        {"https://issuer.example.com/keys", "", ""},
+		"issuer of a cloud":     {"https://oidc.eks.eu-west-1.amazonaws.com/id/A/keys", "", ""},
+		"the cluster":           {"https://kubernetes.default.svc/openid/v1/jwks", "", at},
+		"the cluster, in full":  {"https://kubernetes.default.svc.cluster.local:443/openid/v1/jwks", "", at},
+		"the cluster, in short": {"https://kubernetes/openid/v1/jwks", "", at},
+		"with a token":          {"https://kubernetes.default.svc/openid/v1/jwks", ", secretRefs: {jwks.token: {name: s, key: k}}", ""},
+	} {
+		parsed, found := step.Parsed(t, "auth: {provider: oauth2, settings: {audience: a, issuer: 'https://i', jwks: {uri: '"+c.uri+"'}}"+c.refs+"}"), &problem.Collector{}
+		auth.Apply(step.Document(t, ""), step.Newest(t), parsed.Auth, environment.NewSet(parsed.Source), found)
+		step.Problems(t, name, found, c.want)
+	}
+}

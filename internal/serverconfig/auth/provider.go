@@ -65,6 +65,7 @@ func (s *step) resolveProvider(env *environment.Set) {
 	s.checkOneOf()
 	s.checkValues()
 	s.warnUnsafe()
+	s.warnKeysOfCluster()
 }
 
 // settingsOf returns a copy of the settings.
@@ -389,6 +390,29 @@ func (s *step) warnUnsafe() {
 			Detail: advice.Why, Fix: "write it",
 		})
 	}
+}
+
+// apiServerHosts are the names of the API server in the cluster.
+var apiServerHosts = []string{
+	"kubernetes", "kubernetes.default", "kubernetes.default.svc", "kubernetes.default.svc.cluster.local",
+}
+
+// warnKeysOfCluster warns of keys of the cluster's API server without a token, which it refuses to anonymous callers.
+func (s *step) warnKeysOfCluster() {
+	jwks, _ := s.settings["jwks"].(map[string]any)
+	uri, _ := jwks["uri"].(string)
+	u, err := url.Parse(uri)
+	if _, given := jwks["token"]; given || err != nil ||
+		!slices.Contains(apiServerHosts, u.Hostname()) {
+		return
+	}
+	s.problems.Add(problem.Problem{
+		Reason: problem.MissingField, Severity: problem.Warning, Path: pathSettings + ".jwks.token",
+		Detail: "is absent, and the API server refuses its keys to anonymous callers, so the server accepts no token",
+		Fix: "use provider: kubernetes instead; or put a token of a ServiceAccount into a Secret, and refer to it: " +
+			"secretRefs: {jwks.token: {name: <Secret>, key: <key within it>}}; or bind the ClusterRole " +
+			"system:service-account-issuer-discovery to the group system:unauthenticated",
+	})
 }
 
 func invalid(path, detail, fix string) problem.Problem {

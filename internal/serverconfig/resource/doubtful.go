@@ -86,7 +86,7 @@ func likelyType(names ...string) v1alpha2.ModelType {
 
 // warnAlias warns of a name that clients cannot use, because the release line serves the model by the backend's name.
 func (r *registration) warnAlias(m *parse.Model, provider document.Identity) {
-	if r.line.ServesModelID || m.ProviderModelID == m.Name || r.named[m.Name] ||
+	if r.line.ServesModelID || m.ProviderModelID == m.Name || r.named[m.Name] || looksLikeGuard(m.Name) ||
 		document.HasReference(m.Name+m.ProviderModelID) {
 		return
 	}

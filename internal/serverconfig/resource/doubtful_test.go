@@ -33,6 +33,7 @@ registered_resources: {models: [{model_id: nomic-embed-text-v1.5, provider_id: v
 		"a name of its own":                                 {"0.8", "{name: chat, providerModelId: acme/big}", ""},
 		"a name of its own that does nothing":               {"0.7", "{name: chat, providerModelId: acme/big}", first},
 		"a name of its own for a vector store":              {"0.7", "{name: used, providerModelId: acme/big}", ""},
+		"a guard, which a shield uses":                      {"0.7", "{name: llama-guard-3, providerModelId: meta-llama/Llama-Guard-3-8B}", ""},
 		"bge":                                               {"1.5", "BAAI/bge-m3", untyped},
 		"e5":                                                {"1.5", "intfloat/multilingual-e5-large", untyped},
 		"nomic, with a tag":                                 {"0.7", "nomic-embed-text:latest", untyped},
