@@ -23,7 +23,7 @@ func TestDistributions(t *testing.T) {
 		}
 		seen[d.Name] = true
 		if d.Note == "" {
-			t.Errorf("%s: nothing tells what is run", d.Name)
+			t.Errorf("%s: the image to run is unknown", d.Name)
 		}
 		if !strings.HasPrefix(d.Repository, "docker.io/ogxai/") || !slices.Contains(d.Images, "docker.io/ogxai/distribution-"+d.Name) ||
 			!slices.Contains(d.Images, "docker.io/llamastack/distribution-"+d.Name) {
@@ -43,7 +43,7 @@ func TestDistributions(t *testing.T) {
 				t.Errorf("%s: %v", d.Name, err)
 			}
 			if r.Source == "" {
-				t.Errorf("%s: nothing tells whether release %s is published", d.Name, r.Version)
+				t.Errorf("%s: it is unknown whether release %s is published", d.Name, r.Version)
 			}
 			if want := d.Repository + ":" + r.Version; d.Image(r.Version) != want {
 				t.Errorf("image %s, want %s", d.Image(r.Version), want)

@@ -26,7 +26,7 @@ func annotationsOf(tree map[string]any) map[string]any {
 }
 
 // Proves: R22, R53, MIG-ANN (the annotation holds only necessary values, and is absent without any).
-func TestTheAnnotationSaysWhatIsNeeded(t *testing.T) {
+func TestAnnotationHoldsOnlyNecessaryValues(t *testing.T) {
 	t.Parallel()
 
 	s := readSchemas(t)
@@ -293,7 +293,7 @@ func TestAnnotationsStayBelowTheLimit(t *testing.T) {
 		}
 	})
 
-	t.Run("what was lost stays named until somebody sets it", func(t *testing.T) {
+	t.Run("a lost field stays recorded until it is set", func(t *testing.T) {
 		t.Parallel()
 
 		original := object(t, spec)

@@ -26,7 +26,7 @@ func readGuide(t *testing.T) string {
 }
 
 // Proves: FR-083, MIG-MAP (the documented table equals fieldMappings).
-func TestTheGuideHasTheTable(t *testing.T) {
+func TestGuideTableMatchesFieldMappings(t *testing.T) {
 	t.Parallel()
 
 	var want, got []string

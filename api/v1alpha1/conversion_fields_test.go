@@ -102,7 +102,7 @@ func TestEveryFieldIsInTheTable(t *testing.T) {
 }
 
 // Proves: R4, EC-3.
-func TestExposedIsWhatTheParserSays(t *testing.T) {
+func TestExposedMatchesParser(t *testing.T) {
 	t.Parallel()
 
 	for seed := range uint64(500) {
@@ -118,7 +118,7 @@ func TestExposedIsWhatTheParserSays(t *testing.T) {
 }
 
 // Proves: FR-080.
-func TestConvertKnowsBothVersions(t *testing.T) {
+func TestConvertAcceptsBothVersions(t *testing.T) {
 	t.Parallel()
 
 	const v1, v2 = "llamastack.io/v1alpha1", "llamastack.io/v1alpha2"
@@ -161,7 +161,7 @@ func TestSameComparesNumbersByValue(t *testing.T) {
 }
 
 // Proves: R41 (with a field that only v1alpha2 has, an object no longer counts as v1alpha1).
-func TestEveryFieldOfV1alpha2MovesAnObjectOn(t *testing.T) {
+func TestEveryV1alpha2FieldEndsV1alpha1Origin(t *testing.T) {
 	t.Parallel()
 
 	values := map[string]string{ // for fields that have no value if they are an empty object

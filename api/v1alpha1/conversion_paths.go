@@ -30,6 +30,20 @@ func PathOf(hubPath string) string {
 	return ""
 }
 
+// HubPathOf returns the v1alpha2 path of a v1alpha1 field; empty if v1alpha2 has no single such field.
+func HubPathOf(path string) string {
+	for i := range fieldMappings {
+		m := &fieldMappings[i]
+		if m.hub == "" || m.spoke == "" {
+			continue
+		}
+		if rest, ok := strings.CutPrefix(path, m.spoke); ok && (rest == "" || rest[0] == '.' || rest[0] == '[') {
+			return m.hub + rest
+		}
+	}
+	return ""
+}
+
 // CarriedPaths returns the sorted paths of the other version's fields that apply only because the annotation of a
 // converted object keeps them. It omits fields without effect, explicit defaults, and other spellings of a value.
 func CarriedPaths(object map[string]any) []string {

@@ -34,6 +34,17 @@ func TestPathsOfMessages(t *testing.T) {
 			t.Errorf("%s is %s in v1alpha1, want %s", m.hub, PathOf(m.hub), m.spoke)
 		}
 	}
+	for spoke, want := range map[string]string{
+		"spec.replicas":                         "spec.workload.replicas",
+		"spec.server.containerSpec.env[0].name": "spec.workload.overrides.env[0].name",
+		"spec.server.containerSpec.name":        "",
+		"spec.server":                           "",
+		"spec.server.storages":                  "",
+	} {
+		if got := HubPathOf(spoke); got != want {
+			t.Errorf("%q is %q in v1alpha2, want %q", spoke, got, want)
+		}
+	}
 }
 
 // Proves: MIG-ANN (a carried path has a value that the other version cannot express).

@@ -109,7 +109,7 @@ func TestValuesThatTheGoTypesWouldNotKeep(t *testing.T) {
 }
 
 // Proves: R30, R42, R53 (values without effect, and values that only v1alpha1 admits).
-func TestWhatMeansNothingIsNotShownInV1alpha2(t *testing.T) {
+func TestConvertOmitsValuesWithoutEffect(t *testing.T) {
 	t.Parallel()
 
 	for _, test := range []struct{ spec, want string }{

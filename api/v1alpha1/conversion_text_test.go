@@ -46,7 +46,7 @@ func inReview(t *testing.T, object []byte) map[string]any {
 }
 
 // Proves: R63, L-26 (one stored object must not make a list fail, however deep or wide it is).
-func TestConvertTextTakesWhateverIsStored(t *testing.T) {
+func TestConvertTextAcceptsAnyStoredObject(t *testing.T) {
 	wide := "[" + strings.Repeat("[],", 450_000) + "[]]"
 	for name, text := range map[string]string{
 		"as deep as the API server stores": hubWith("providers", `{"inference":`+nestedJSON(limits.StoredLevels-3)+`}`),
@@ -115,7 +115,7 @@ func TestConvertTextKeepsManagedFields(t *testing.T) {
 }
 
 // Proves: L-26, R63 (an edited annotation cannot produce an object that the API server cannot decode).
-func TestConvertTextLeavesTooDeepAnnotationAlone(t *testing.T) {
+func TestConvertTextKeepsTooDeepAnnotation(t *testing.T) {
 	record := `{"version":1,"kept":{"spec.providers":{"was":` + nestedJSON(limits.StoredLevels-4) + `}}}`
 	quoted, err := json.Marshal(record)
 	if err != nil {
@@ -133,7 +133,7 @@ func TestConvertTextLeavesTooDeepAnnotationAlone(t *testing.T) {
 }
 
 // Invalid JSON objects and objects of other APIs give different errors.
-func TestConvertTextRefusesWhatIsNotAnObject(t *testing.T) {
+func TestConvertTextRejectsNonObjects(t *testing.T) {
 	for text, want := range map[string]bool{`"x"`: true, `null`: true, `{`: true, `{"apiVersion":"v1"}`: false} {
 		if _, err := v1alpha1.ConvertText(t.Context(), []byte(text), hubVersion); err == nil || errors.Is(err, v1alpha1.ErrNotAnObject) != want {
 			t.Errorf("%s: %v", text, err)

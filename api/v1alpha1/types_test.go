@@ -13,7 +13,7 @@ import (
 )
 
 // Proves: R53
-func TestOptionalSpecFieldsTellAbsentFromEmpty(t *testing.T) {
+func TestOptionalSpecFieldsDistinguishAbsentFromEmpty(t *testing.T) {
 	t.Parallel()
 
 	visitFields(reflect.TypeFor[LlamaStackDistributionSpec](), func(owner reflect.Type, field reflect.StructField) {
@@ -54,7 +54,7 @@ func TestZeroEmptyAndAbsentSurviveDecoding(t *testing.T) {
 }
 
 // Proves: R1
-func TestSchemeKnowsTheKind(t *testing.T) {
+func TestSchemeHasTheKind(t *testing.T) {
 	t.Parallel()
 
 	scheme := runtime.NewScheme()

@@ -10,7 +10,7 @@ import (
 )
 
 // Clients get the dependencies of Kubernetes' API types, and one package of this module without dependencies.
-func TestTypesDependOnKubernetesTypesAlone(t *testing.T) {
+func TestTypesDependOnlyOnKubernetesTypes(t *testing.T) {
 	const module = "github.com/llamastack/llama-stack-k8s-operator/"
 	allowed := dependencies(t, "k8s.io/api/core/v1", "k8s.io/apimachinery/pkg/apis/meta/v1", "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1")
 	allowed = append(allowed, module+"api/v1alpha1", module+"api/v1alpha2", module+"internal/limits")

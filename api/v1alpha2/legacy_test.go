@@ -99,7 +99,7 @@ func TestLegacySettingsOfConvertedObjects(t *testing.T) {
 // An object counts as v1alpha1 until its spec uses a field that only v1alpha2 has.
 //
 // Proves: R41.
-func TestFieldsOfV1alpha2MoveAnObjectOn(t *testing.T) {
+func TestV1alpha2FieldsEndV1alpha1Origin(t *testing.T) {
 	t.Parallel()
 
 	expose := func(raw string) v1alpha2.LlamaStackDistributionSpec {

@@ -15,7 +15,7 @@ import (
 )
 
 // Proves: NFR-003.
-func TestLogsOfLibrariesReachNoTerminalAsTheyAre(t *testing.T) {
+func TestLibraryLogsAreEscaped(t *testing.T) {
 	var errs bytes.Buffer
 	logTo(cli.Safe(cli.Streams{Err: &errs}).Err)
 	t.Cleanup(klog.ClearLogger)

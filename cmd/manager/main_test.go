@@ -119,7 +119,7 @@ func TestAPIServerReady(t *testing.T) {
 }
 
 // newLock must not change the timeout of the shared config.
-func TestLockLeavesTheConfigAlone(t *testing.T) {
+func TestLockDoesNotChangeTheConfig(t *testing.T) {
 	config := &rest.Config{Host: "https://localhost"}
 	before := rest.CopyConfig(config)
 	lock, err := newLock(config, "operator", "lease", "me", time.Second)
@@ -195,7 +195,7 @@ func TestHealthServer(t *testing.T) {
 }
 
 // Proves: R71 (a part that does not stop blocks neither the process nor the other parts).
-func TestTogetherDoesNotWaitForever(t *testing.T) {
+func TestTogetherHasStopTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		hang, stopped := make(chan struct{}), false

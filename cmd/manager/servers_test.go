@@ -36,7 +36,7 @@ func serving(t *testing.T, run func(context.Context) error) {
 }
 
 // Proves: R63, R71 (new connections replace idle ones before their timeout).
-func TestPortsBoundWhatClientsTake(t *testing.T) {
+func TestPortsLimitClientConnections(t *testing.T) {
 	t.Parallel()
 	metrics, health := framework.FreeAddress(t), framework.FreeAddress(t)
 	serveMetrics, err := metricsServer(&rest.Config{Host: "http://127.0.0.1:1"}, &flags{metricsAddress: metrics})
@@ -127,7 +127,7 @@ func isClosed(err error) bool {
 }
 
 // Proves: R71 (the metrics endpoint uses the certificate of the directory, or a self-signed one without it).
-func TestMetricsTLSTakesTheCertificateOfTheDirectory(t *testing.T) {
+func TestMetricsTLSUsesCertificateOfDirectory(t *testing.T) {
 	t.Parallel()
 	ca, directory := framework.NewCA(t), t.TempDir()
 	if secure, _, err := metricsTLS(directory); err != nil || len(secure.Certificates) != 1 {

@@ -61,7 +61,7 @@ type csv struct {
 			} `json:"spec"`
 		} `json:"install"`
 		CRDs struct {
-			Owned []owned `json:"owned"`
+			Owned []ownedCRD `json:"owned"`
 		} `json:"customresourcedefinitions"`
 		RelatedImages []struct {
 			Name  string `json:"name"`
@@ -75,7 +75,7 @@ type permission struct {
 	Rules              []rbacv1.PolicyRule `json:"rules"`
 }
 
-type owned struct {
+type ownedCRD struct {
 	Name        string `json:"name"`
 	Version     string `json:"version"`
 	Kind        string `json:"kind"`
@@ -86,11 +86,11 @@ type owned struct {
 		Kind    string `json:"kind"`
 		Name    string `json:"name"`
 	} `json:"resources"`
-	SpecDescriptors   []shown `json:"specDescriptors"`
-	StatusDescriptors []shown `json:"statusDescriptors"`
+	SpecDescriptors   []csvDescriptor `json:"specDescriptors"`
+	StatusDescriptors []csvDescriptor `json:"statusDescriptors"`
 }
 
-type shown struct {
+type csvDescriptor struct {
 	Path         string   `json:"path"`
 	DisplayName  string   `json:"displayName"`
 	Description  string   `json:"description"`

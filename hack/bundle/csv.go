@@ -73,10 +73,10 @@ func (s *sources) serviceVersion() (object, error) {
 			},
 			// The only CRD has the namespace of the conversion webhook, so one operator serves all namespaces.
 			"installModes": list{
-				mode(
+				installMode(
 					"OwnNamespace",
 					false,
-				), mode("SingleNamespace", false), mode("MultiNamespace", false), mode("AllNamespaces", true),
+				), installMode("SingleNamespace", false), installMode("MultiNamespace", false), installMode("AllNamespaces", true),
 			},
 			"install": object{"strategy": "deployment", "spec": object{
 				"deployments": list{
@@ -91,7 +91,9 @@ func (s *sources) serviceVersion() (object, error) {
 	}, nil
 }
 
-func mode(kind string, supported any) object { return object{"type": kind, "supported": supported} }
+func installMode(kind string, supported any) object {
+	return object{"type": kind, "supported": supported}
+}
 
 // relatedImages returns all images that run unless a resource or the operator's settings name others, for mirroring. An
 // unpublished image would make the mirror fail.
@@ -156,13 +158,13 @@ var specDescriptors = map[string][]descriptor{
 	},
 }
 
-// owned returns the description of each version of the CRD.
+// ownedCRD returns the description of each version of the CRD.
 func (s *sources) owned() (list, error) {
 	var versions list
 	for _, v := range s.crd.Spec.Versions {
 		spec, known := specDescriptors[v.Name]
 		if !known {
-			return nil, errors.New("no descriptors of version " + v.Name + ": add them to hack/bundle")
+			return nil, errors.New("no descriptors for version " + v.Name + ": add them to hack/bundle")
 		}
 		root := v.Schema.OpenAPIV3Schema
 		versions = append(versions, object{
@@ -175,8 +177,8 @@ func (s *sources) owned() (list, error) {
 				), ownedResource("apps/v1", "Deployment"), ownedResource("v1", "Service"), ownedResource("v1", "PersistentVolumeClaim"),
 				ownedResource("networking.k8s.io/v1", "Ingress"), ownedResource("networking.k8s.io/v1", "NetworkPolicy"),
 			},
-			"specDescriptors":   described(spec),
-			"statusDescriptors": described(statusDescriptors),
+			"specDescriptors":   descriptorList(spec),
+			"statusDescriptors": descriptorList(statusDescriptors),
 		})
 	}
 	return versions, nil
@@ -186,7 +188,7 @@ func ownedResource(version, kind string) object {
 	return object{"version": version, "kind": kind, "name": ""}
 }
 
-func described(descriptors []descriptor) list {
+func descriptorList(descriptors []descriptor) list {
 	sorted := slices.SortedFunc(
 		slices.Values(descriptors),
 		func(a, b descriptor) int { return cmp.Compare(a.path, b.path) },

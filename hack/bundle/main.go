@@ -148,7 +148,7 @@ func (s *sources) add(o map[string]any) error {
 		"ValidatingAdmissionPolicyBinding": // OLM installs none
 		return nil
 	}
-	return fmt.Errorf("dist/install.yaml has a %s: decide in hack/bundle what the bundle does with it", kind)
+	return fmt.Errorf("dist/install.yaml has an object of unknown kind %s: handle it in hack/bundle", kind)
 }
 
 func decode(o map[string]any, object any) error {

@@ -18,19 +18,19 @@ var configurable = []string{"inference", "safety", "tool_runtime", "vector_io"}
 var convertedSections = []string{"storage", "providers"}
 
 // assemble merges the overlay into the introspection of a package.
-func assemble(name string, answer *introspection, over *overlay) (*catalog.Line, error) {
-	release := answer.Release
+func assemble(name string, introspected *introspection, over *overlay) (*catalog.Line, error) {
+	release := introspected.Release
 	line := &catalog.Line{
-		Name: name, Package: answer.Package, Release: answer.Release,
-		PortEnv: answer.Env.Port, LogEnv: answer.Env.Log, HomeEnv: answer.Env.Home, MetricsEnv: answer.Env.Metrics,
-		NeedsInsecure: answer.NeedsInsecure, DefaultStorage: answer.DefaultStorage,
-		RegistersToolGroups: answer.ToolGroupsRegistered, AllProviders: answer.RegisteredEverywhere,
-		RegistersVectorStores: answer.RegistersStores,
-		VerifiesAuthTLS:       answer.VerifiesAuthTLS, Rules: answer.Rules, TenantsBreakPostgres: answer.TenantsBreakPostgres,
-		ServesModelID: answer.ServesModelID, HostForWorkers: answer.HostForWorkers, WritesConfig: answer.WritesConfig,
-		APIsMustBeServed: answer.APIsMustBeServed,
-		APIs:             answer.APIs, InternalAPIs: answer.Internal,
-		Sections: catalogFields(answer.Sections),
+		Name: name, Package: introspected.Package, Release: introspected.Release,
+		PortEnv: introspected.Env.Port, LogEnv: introspected.Env.Log, HomeEnv: introspected.Env.Home, MetricsEnv: introspected.Env.Metrics,
+		NeedsInsecure: introspected.NeedsInsecure, DefaultStorage: introspected.DefaultStorage,
+		RegistersToolGroups: introspected.ToolGroupsRegistered, AllProviders: introspected.RegisteredEverywhere,
+		RegistersVectorStores: introspected.RegistersStores,
+		VerifiesAuthTLS:       introspected.VerifiesAuthTLS, Rules: introspected.Rules, TenantsBreakPostgres: introspected.TenantsBreakPostgres,
+		ServesModelID: introspected.ServesModelID, HostForWorkers: introspected.HostForWorkers, WritesConfig: introspected.WritesConfig,
+		APIsMustBeServed: introspected.APIsMustBeServed,
+		APIs:             introspected.APIs, InternalAPIs: introspected.Internal,
+		Sections: catalogFields(introspected.Sections),
 		Backends: map[string]catalog.Backend{}, Stores: map[string]catalog.Store{}, Rows: map[string][]catalog.Provider{},
 	}
 	for _, section := range convertedSections {
@@ -38,25 +38,25 @@ func assemble(name string, answer *introspection, over *overlay) (*catalog.Line,
 		field.Object = ""
 		line.Sections[section] = field
 	}
-	for kind, backend := range answer.Storage.Backends {
-		written, err := over.backend(release, kind)
+	for kind, backend := range introspected.Storage.Backends {
+		manual, err := over.backend(release, kind)
 		if err != nil {
 			return nil, err
 		}
 		line.Backends[kind] = catalog.Backend{
-			Credentials: written.Credentials, LogsPassword: written.Echoed, Instead: written.Instead, Environment: written.Environment,
+			Credentials: manual.Credentials, LogsPassword: manual.Echoed, Instead: manual.Instead, Environment: manual.Environment,
 			Fields: catalogFields(backend.Fields),
 		}
 	}
-	for name, store := range answer.Storage.Stores {
+	for name, store := range introspected.Storage.Stores {
 		entry := catalog.Store{Kind: store.Store, Object: store.Object}
 		if location, ok := store.Default[store.Store.LocationField()].(string); ok {
 			entry.Default = location
 		}
 		line.Stores[name] = entry
 	}
-	fillStores(line, answer.Starter)
-	for api, types := range answer.Providers {
+	fillStores(line, introspected.Starter)
+	for api, types := range introspected.Providers {
 		for _, providerType := range slices.Sorted(maps.Keys(types)) {
 			row, err := assembleRow(release, api, providerType, types[providerType], over)
 			if err != nil {
@@ -65,14 +65,14 @@ func assemble(name string, answer *introspection, over *overlay) (*catalog.Line,
 			line.Rows[api] = append(line.Rows[api], *row)
 		}
 	}
-	if err := assembleAuth(line, answer, over); err != nil {
+	if err := assembleAuth(line, introspected, over); err != nil {
 		return nil, err
 	}
 	var err error
 	if line.Lists, err = over.lists(release); err != nil {
 		return nil, err
 	}
-	keepReachable(line, answer.Objects)
+	addReachableObjects(line, introspected.Objects)
 	if err := line.Check(); err != nil {
 		return nil, err
 	}
@@ -84,8 +84,8 @@ func fillStores(line *catalog.Line, starter map[string]any) {
 	section, _ := starter["storage"].(map[string]any)
 	stores, _ := section["stores"].(map[string]any)
 	for name, store := range line.Stores {
-		written, _ := stores[name].(map[string]any)
-		if location, ok := written[store.Kind.LocationField()].(string); ok && store.Default == "" {
+		configured, _ := stores[name].(map[string]any)
+		if location, ok := configured[store.Kind.LocationField()].(string); ok && store.Default == "" {
 			store.Default = location
 			line.Stores[name] = store
 		}
@@ -93,7 +93,7 @@ func fillStores(line *catalog.Line, starter map[string]any) {
 }
 
 func assembleRow(release, api, providerType string, p provider, over *overlay) (*catalog.Provider, error) {
-	written, ok, err := over.row(release, api, providerType)
+	manual, ok, err := over.row(release, api, providerType)
 	if err != nil {
 		return nil, err
 	}
@@ -101,13 +101,13 @@ func assembleRow(release, api, providerType string, p provider, over *overlay) (
 		if slices.Contains(configurable, api) {
 			return nil, fmt.Errorf("overlay.yaml has no row for %s of API %s: add one", providerType, api)
 		}
-		written = &row{}
+		manual = &row{}
 	}
 	if p.ToolGroup == "" {
-		p.ToolGroup = written.ToolGroup
+		p.ToolGroup = manual.ToolGroup
 	}
 	fields := catalogFields(p.Fields)
-	for _, name := range written.Requires {
+	for _, name := range manual.Requires {
 		field, known := fields[name]
 		if !known {
 			return nil, fmt.Errorf(
@@ -122,25 +122,25 @@ func assembleRow(release, api, providerType string, p provider, over *overlay) (
 		fields[name] = field
 	}
 	return &catalog.Provider{
-		Type: providerType, Source: written.Source, Endpoint: written.Endpoint, Key: written.Key, Region: written.Region,
-		DeploymentName: written.DeploymentName, ToolGroup: p.ToolGroup, Needs: p.Needs, Uses: p.Uses,
+		Type: providerType, Source: manual.Source, Endpoint: manual.Endpoint, Key: manual.Key, Region: manual.Region,
+		DeploymentName: manual.DeploymentName, ToolGroup: p.ToolGroup, Needs: p.Needs, Uses: p.Uses,
 		Deprecated: p.Deprecated, Refused: p.Refused,
-		DataPath: written.DataPath, Instead: written.Instead, Example: written.Example, Environment: written.Environment, Fields: fields,
+		DataPath: manual.DataPath, Instead: manual.Instead, Example: manual.Example, Environment: manual.Environment, Fields: fields,
 	}, nil
 }
 
 // assembleAuth replaces the union server.auth.provider_config by a row for each of its classes, which the field type
 // selects.
-func assembleAuth(line *catalog.Line, answer *introspection, over *overlay) error {
-	server := answer.Objects[line.Sections["server"].Object]
-	auth := answer.Objects[server["auth"].Object]
+func assembleAuth(line *catalog.Line, introspected *introspection, over *overlay) error {
+	server := introspected.Objects[line.Sections["server"].Object]
+	auth := introspected.Objects[server["auth"].Object]
 	union, ok := auth["provider_config"]
 	if !ok {
 		return nil
 	}
-	classes := catalogFields(answer.Objects[union.Object])
+	classes := catalogFields(introspected.Objects[union.Object])
 	for _, authType := range slices.Sorted(slices.Values(classes["type"].Values)) {
-		written, err := over.auth(line.Release, authType)
+		manual, err := over.auth(line.Release, authType)
 		if err != nil {
 			return err
 		}
@@ -151,20 +151,20 @@ func assembleAuth(line *catalog.Line, answer *introspection, over *overlay) erro
 		}
 		delete(fields, "type")
 		row := catalog.AuthType{
-			Type: authType, Short: written.Short, Source: written.Source, OneOf: written.OneOf, Example: written.Example,
-			InCluster: written.InCluster, Fields: fields,
+			Type: authType, Short: manual.Short, Source: manual.Source, OneOf: manual.OneOf, Example: manual.Example,
+			InCluster: manual.InCluster, Fields: fields,
 		}
 		known := func(name string) bool { _, ok := fields[name]; return name == "" || ok }
-		row.Networks = slices.DeleteFunc(written.Networks, func(name string) bool { return !known(name) })
+		row.Networks = slices.DeleteFunc(manual.Networks, func(name string) bool { return !known(name) })
 		row.Advice = slices.DeleteFunc(
-			written.Advice,
+			manual.Advice,
 			func(a catalog.Advice) bool { return !known(a.Field) || !known(a.With) },
 		)
 		// An older release line's row omits a field of a later release.
-		if known(written.Tenant) {
-			row.Tenant = written.Tenant
+		if known(manual.Tenant) {
+			row.Tenant = manual.Tenant
 		}
-		row.Secrets = written.Secrets
+		row.Secrets = manual.Secrets
 		line.Auth = append(line.Auth, row)
 	}
 	union.Object = ""
@@ -180,12 +180,12 @@ func catalogFields(fields map[string]field) map[string]catalog.Field {
 	return converted
 }
 
-// keepReachable adds the objects that the release line's fields refer to, directly or through other objects.
-func keepReachable(line *catalog.Line, objects map[string]map[string]field) {
+// addReachableObjects adds the objects that the release line's fields refer to, directly or through other objects.
+func addReachableObjects(line *catalog.Line, objects map[string]map[string]field) {
 	line.Objects = map[string]map[string]catalog.Field{}
 	var visit func(fields map[string]catalog.Field)
 	add := func(name string) {
-		if _, there := line.Objects[name]; name != "" && !there {
+		if _, exists := line.Objects[name]; name != "" && !exists {
 			line.Objects[name] = catalogFields(objects[name])
 			visit(line.Objects[name])
 		}

@@ -39,7 +39,7 @@ func TestCovers(t *testing.T) {
 	}
 	for _, lines := range []string{"", "-"} {
 		if _, err := covers(lines, "0.3"); err == nil {
-			t.Errorf("%q is taken for a range", lines)
+			t.Errorf("%q is accepted as a range", lines)
 		}
 	}
 }
@@ -92,51 +92,51 @@ func TestOverlayRow(t *testing.T) {
 	if _, _, err := over.row("0.5", "inference", "remote::nowhere"); err == nil || !strings.Contains(err.Error(), "no source") {
 		t.Errorf("a row without source: %v", err)
 	}
-	err := over.unused([]*catalog.Line{{Name: "0.5", Rows: map[string][]catalog.Provider{"inference": {{Type: "remote::a"}}}}})
+	err := over.checkUnused([]*catalog.Line{{Name: "0.5", Rows: map[string][]catalog.Provider{"inference": {{Type: "remote::a"}}}}})
 	if err == nil || !strings.Contains(err.Error(), "remote::nowhere") {
 		t.Errorf("a row of a type that no line has: %v", err)
 	}
 }
 
 // A type of a new release cannot be used before the overlay has a row for it.
-func TestAssembleWantsARowOfEachConfigurableType(t *testing.T) {
-	answer := &introspection{
+func TestAssembleRequiresRowForEachConfigurableType(t *testing.T) {
+	introspected := &introspection{
 		Package: "ogx", Release: "1.6.0", Env: environment{Port: "OGX_PORT"},
 		Providers: map[string]map[string]provider{"inference": {"remote::new": {}}},
 	}
-	_, err := assemble("1.6", answer, overlayOf(t, someOverlay))
+	_, err := assemble("1.6", introspected, overlayOf(t, someOverlay))
 	if err == nil || !strings.Contains(err.Error(), "overlay.yaml has no row for remote::new") {
 		t.Errorf("got %v", err)
 	}
 }
 
 // The server ignores unknown fields, so the fields of the overlay must exist.
-func TestAssembleFindsAFieldThatIsNotThere(t *testing.T) {
-	answer := &introspection{
+func TestAssembleRejectsUnknownFields(t *testing.T) {
+	introspected := &introspection{
 		Package: "ogx", Release: "1.6.0", Env: environment{Port: "OGX_PORT"},
 		Providers: map[string]map[string]provider{"inference": {"remote::a": {
 			Fields: map[string]field{"base_url": {Type: catalog.TypeURL}, "token": {Type: catalog.TypeString}},
 		}}},
 	}
-	_, err := assemble("1.6", answer, overlayOf(t, someOverlay))
+	_, err := assemble("1.6", introspected, overlayOf(t, someOverlay))
 	if err == nil || !strings.Contains(err.Error(), "no such field: api_key") {
 		t.Errorf("got %v", err)
 	}
 }
 
-func TestStarterBaseKeepsItsMeaning(t *testing.T) {
+func TestStarterBaseEqualsPackagedConfig(t *testing.T) {
 	const packaged = `{"version": 2, "distro_name": "starter", "apis": ["vector_io", "inference"], "connectors": [],
 		"providers": {"inference": [
 			{"provider_id": "local", "provider_type": "inline::x"},
 			{"provider_id": "${env.A:+a}", "provider_type": "remote::a", "config": {"z": 1.5, "api_key": "k", "url": "u"}}]}}`
-	answer := &introspection{}
+	introspected := &introspection{}
 	decoder := json.NewDecoder(strings.NewReader(`{"starter": ` + packaged + `}`))
 	decoder.UseNumber()
-	framework.NoError(t, decoder.Decode(answer))
+	framework.NoError(t, decoder.Decode(introspected))
 	line := &catalog.Line{Name: "1.6", Rows: map[string][]catalog.Provider{"inference": {{
 		Type: "remote::a", Key: "api_key", Endpoint: &catalog.Endpoint{Field: "url"},
 	}}}}
-	text, err := encodeBase(line, answer.Starter, "Base config.")
+	text, err := encodeBase(line, introspected.Starter, "Base config.")
 	framework.NoError(t, err)
 	var got, want map[string]any
 	framework.NoError(t, yaml.Unmarshal(text, &got))
@@ -181,7 +181,7 @@ func TestCompose(t *testing.T) {
 		      {provider_id: local, provider_type: "inline::local"}],
 		    tool_runtime: [{provider_id: rag, provider_type: "inline::rag"}]},
 		  storage: {backends: {kv: {type: postgres}}, stores: {few: {backend: kv}}},
-		  registered_resources: {models: [{model_id: "${env.M}", provider_id: own-m}, {model_id: listed-anyway, provider_id: local}], shields: [{shield_id: nobody}]}}`: &own,
+		  registered_resources: {models: [{model_id: "${env.M}", provider_id: own-m}, {model_id: listed-anyway, provider_id: local}], shields: [{shield_id: unserved}]}}`: &own,
 		`{distro_name: demo, apis: [files, inference, tool_runtime], vector_stores: {default_embedding_model: {provider_id: local}},
 		  providers: {
 		    inference: [{provider_id: "${env.URL:+own-a}", provider_type: "remote::a", config: {url: "${env.URL:=}", b: 1}},
@@ -208,8 +208,8 @@ func TestCompose(t *testing.T) {
 // A new authentication type needs a row in the overlay. Fields of a single class belong only to its type.
 //
 // Proves: R83.
-func TestAssembleAuthWantsARowOfEachType(t *testing.T) {
-	answer := func() *introspection {
+func TestAssembleAuthRequiresRowForEachType(t *testing.T) {
+	introspected := func() *introspection {
 		return &introspection{
 			Package: "ogx", Release: "1.6.0", Env: environment{Port: "OGX_PORT"},
 			Sections: map[string]field{
@@ -226,10 +226,10 @@ func TestAssembleAuthWantsARowOfEachType(t *testing.T) {
 		}
 	}
 	const rows = "apis: {}\ntoolGroups: {}\nproviders: {}\nauth:\n  a: {source: somewhere, tenant: only_a}\n"
-	if _, err := assemble("1.6", answer(), overlayOf(t, rows)); err == nil || !strings.Contains(err.Error(), "no row for the authentication b") {
+	if _, err := assemble("1.6", introspected(), overlayOf(t, rows)); err == nil || !strings.Contains(err.Error(), "no row for the authentication b") {
 		t.Errorf("without a row: %v", err)
 	}
-	line, err := assemble("1.6", answer(), overlayOf(t, rows+"  b: {source: somewhere, tenant: only_a}\n"))
+	line, err := assemble("1.6", introspected(), overlayOf(t, rows+"  b: {source: somewhere, tenant: only_a}\n"))
 	framework.NoError(t, err)
 	want := []catalog.AuthType{
 		{Type: "a", Source: "somewhere", Tenant: "only_a", Fields: map[string]catalog.Field{"both": {Type: catalog.TypeString}, "only_a": {Type: catalog.TypeString}}},
@@ -239,6 +239,6 @@ func TestAssembleAuthWantsARowOfEachType(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	if _, left := line.Objects["A|B"]; left {
-		t.Error("the union of the classes is still there")
+		t.Error("the union of the classes still exists")
 	}
 }

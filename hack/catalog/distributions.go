@@ -19,18 +19,18 @@ const (
 
 // baseConfigs returns the base configurations of a release line by distribution. Broken or missing ones are composed
 // from the distribution's own parts, which the package or the name defines, and those of starter.
-func baseConfigs(line *catalog.Line, answer *introspection) (map[string][]byte, error) {
-	shipped := fmt.Sprintf("distribution of %s, release line %s: ", line.Package, line.Name)
-	composed := map[string]map[string]any{remoteVLLM: compose(line, remoteVLLM, onlyVLLM(answer.Starter), answer.Starter)}
+func baseConfigs(line *catalog.Line, introspected *introspection) (map[string][]byte, error) {
+	description := fmt.Sprintf("distribution of %s, release line %s: ", line.Package, line.Name)
+	composed := map[string]map[string]any{remoteVLLM: compose(line, remoteVLLM, onlyVLLM(introspected.Starter), introspected.Starter)}
 	origins := map[string]string{
-		starter:    "Base config of the \"starter\" " + shipped + "providers, ids and values as packaged in " + line.Release + ".",
-		remoteVLLM: "Base config of the distribution \"remote-vllm\" on the image of starter, release line " + line.Name + ": vLLM is its only model server.",
+		starter:    "Base config of the \"starter\" " + description + "providers, ids and values as packaged in " + line.Release + ".",
+		remoteVLLM: "Base config of the \"remote-vllm\" distribution, which uses the image of \"starter\", release line " + line.Name + ": vLLM is the only remote inference provider.",
 	}
-	for name, config := range answer.Distributions {
-		composed[name] = compose(line, name, config, answer.Starter)
-		origins[name] = "Base config of the \"" + name + "\" " + shipped + "providers as packaged in " + line.Release + ", mended so that it starts."
+	for name, config := range introspected.Distributions {
+		composed[name] = compose(line, name, config, introspected.Starter)
+		origins[name] = "Base config of the \"" + name + "\" " + description + "providers as packaged in " + line.Release + "; broken or missing settings are those of \"starter\"."
 	}
-	composed[starter] = answer.Starter
+	composed[starter] = introspected.Starter
 	files := map[string][]byte{}
 	for name, config := range composed {
 		var err error
@@ -58,9 +58,9 @@ func onlyVLLM(config map[string]any) map[string]any {
 
 // compose returns a base configuration that starts: providers, storage backends and the model from the environment of
 // the distribution, and all other settings and required APIs of starter, without references to missing parts.
-func compose(line *catalog.Line, name string, own, starterConfig map[string]any) map[string]any {
+func compose(line *catalog.Line, name string, distribution, starterConfig map[string]any) map[string]any {
 	c := &composition{line: line, starter: object(starterConfig["providers"]), providers: map[string]any{}}
-	for api, entries := range object(own["providers"]) {
+	for api, entries := range object(distribution["providers"]) {
 		for _, entry := range list(entries) {
 			c.add(api, c.entry(api, object(entry)))
 		}
@@ -68,16 +68,16 @@ func compose(line *catalog.Line, name string, own, starterConfig map[string]any)
 	c.complete()
 	config := maps.Clone(starterConfig)
 	for _, key := range []string{"distro_name", "image_name"} {
-		if _, there := config[key]; there {
+		if _, exists := config[key]; exists {
 			config[key] = name
 		}
 	}
 	config["providers"], config["apis"] = c.providers, names(c.providers)
 	config["storage"] = map[string]any{
-		"backends": object(own["storage"])["backends"], "stores": object(starterConfig["storage"])["stores"],
+		"backends": object(distribution["storage"])["backends"], "stores": object(starterConfig["storage"])["stores"],
 	}
 	config["registered_resources"] = c.resources(
-		object(own["registered_resources"]),
+		object(distribution["registered_resources"]),
 		object(starterConfig["registered_resources"]),
 	)
 	c.dropDanglingDefaults(config)
@@ -96,8 +96,8 @@ func (c *composition) add(api string, entry map[string]any) {
 
 // entry returns a provider entry of the distribution. It is conditional on the variable that starter uses or the entry
 // requires, and has starter's config if its own has unknown fields.
-func (c *composition) entry(api string, own map[string]any) map[string]any {
-	entry := maps.Clone(own)
+func (c *composition) entry(api string, packaged map[string]any) map[string]any {
+	entry := maps.Clone(packaged)
 	id, providerType := text(entry, "provider_id"), text(entry, "provider_type")
 	if row, known := c.line.Provider(api, providerType); known {
 		for field := range object(entry["config"]) {
@@ -108,14 +108,14 @@ func (c *composition) entry(api string, own map[string]any) map[string]any {
 		}
 	}
 	variable := ""
-	if switched := condition.FindStringSubmatch(text(c.starterProvider(api, providerType), "provider_id")); switched != nil {
-		variable = switched[1]
+	if match := condition.FindStringSubmatch(text(c.starterProvider(api, providerType), "provider_id")); match != nil {
+		variable = match[1]
 	}
 	config := object(entry["config"])
 	for _, field := range slices.Sorted(maps.Keys(config)) {
-		if needed := requiredVariable.FindStringSubmatch(text(config, field)); needed != nil {
+		if required := requiredVariable.FindStringSubmatch(text(config, field)); required != nil {
 			config = maps.Clone(config)
-			config[field], variable = "${env."+needed[1]+":=}", needed[1]
+			config[field], variable = "${env."+required[1]+":=}", required[1]
 			entry["config"] = config
 		}
 	}
@@ -141,8 +141,8 @@ func (c *composition) starterProvider(api, providerType string) map[string]any {
 
 // complete adds the APIs that the providers require, with the providers of starter that are always enabled.
 func (c *composition) complete() {
-	for needs := c.needs(); len(needs) > 0; needs = c.needs() {
-		for _, api := range needs {
+	for missing := c.missingAPIs(); len(missing) > 0; missing = c.missingAPIs() {
+		for _, api := range missing {
 			c.providers[api] = slices.DeleteFunc(slices.Clone(list(c.starter[api])), func(entry any) bool {
 				return condition.MatchString(text(entry, "provider_id"))
 			})
@@ -150,8 +150,8 @@ func (c *composition) complete() {
 	}
 }
 
-// needs returns the missing APIs that providers require.
-func (c *composition) needs() []string {
+// missingAPIs returns the missing APIs that providers require.
+func (c *composition) missingAPIs() []string {
 	var missing []string
 	for api, entries := range c.providers {
 		for _, entry := range list(entries) {
@@ -161,7 +161,7 @@ func (c *composition) needs() []string {
 			}
 			for _, need := range row.Needs {
 				_, served := c.line.APIs[need]
-				if _, there := c.providers[need]; served && !there {
+				if _, exists := c.providers[need]; served && !exists {
 					missing = append(missing, need)
 				}
 			}
@@ -173,38 +173,38 @@ func (c *composition) needs() []string {
 // has reports whether the distribution has the provider, conditional or not.
 func (c *composition) has(api, id string) bool {
 	return slices.ContainsFunc(list(c.providers[api]), func(entry any) bool {
-		own := text(entry, "provider_id")
-		if switched := condition.FindStringSubmatch(own); switched != nil {
-			own = switched[2]
+		entryID := text(entry, "provider_id")
+		if match := condition.FindStringSubmatch(entryID); match != nil {
+			entryID = match[2]
 		}
-		return own == id
+		return entryID == id
 	})
 }
 
 // resources returns the resources of starter without models and without references to providers that the distribution
 // does not have, and the distribution's model from the environment. Models of providers are listed without being
 // registered.
-func (c *composition) resources(own, starterResources map[string]any) map[string]any {
+func (c *composition) resources(distributionResources, starterResources map[string]any) map[string]any {
 	resources := maps.Clone(starterResources)
 	models := []any{}
-	for _, model := range list(own["models"]) {
-		if needed := requiredVariable.FindStringSubmatch(text(model, "model_id")); needed != nil {
+	for _, model := range list(distributionResources["models"]) {
+		if required := requiredVariable.FindStringSubmatch(text(model, "model_id")); required != nil {
 			// Every release omits a model without a provider, and some reject an empty id.
 			entry := maps.Clone(object(model))
-			entry["model_id"] = "${env." + needed[1] + ":=unset}"
-			entry["provider_id"] = "${env." + needed[1] + ":+" + text(model, "provider_id") + "}"
+			entry["model_id"] = "${env." + required[1] + ":=unset}"
+			entry["provider_id"] = "${env." + required[1] + ":+" + text(model, "provider_id") + "}"
 			models = append(models, entry)
 		}
 	}
 	resources["models"] = models
 	for table, api := range map[string]string{"shields": "safety", "tool_groups": "tool_runtime"} {
-		if _, there := resources[table]; !there {
+		if _, exists := resources[table]; !exists {
 			continue
 		}
 		resources[table] = slices.DeleteFunc(slices.Clone(list(resources[table])), func(entry any) bool {
 			id := text(entry, "provider_id")
-			if switched := condition.FindStringSubmatch(id); switched != nil {
-				id = switched[2]
+			if match := condition.FindStringSubmatch(id); match != nil {
+				id = match[2]
 			}
 			return !c.has(api, id)
 		})

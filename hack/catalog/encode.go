@@ -15,7 +15,7 @@ const license = "# SPDX-License-Identifier: Apache-2.0\n#\n"
 
 func encodeLine(line *catalog.Line) ([]byte, error) {
 	header := fmt.Sprintf(
-		"%s# %s\n# What the servers of release line %s know, read from the package %s %s and laid over by overlay.yaml.\n",
+		"%s# %s\n# Schema of the servers of release line %s, from the package %s %s and overlay.yaml.\n",
 		license,
 		generatedMark,
 		line.Name,
@@ -23,7 +23,7 @@ func encodeLine(line *catalog.Line) ([]byte, error) {
 		line.Release,
 	)
 	if len(line.Patches) > 0 {
-		header += "# The section patches has what older patch releases of the package know otherwise; null says that something is not there.\n"
+		header += "# The section patches has the differences of older patch releases; null means that they do not have the key.\n"
 	}
 	return encode(header, line)
 }
@@ -38,8 +38,8 @@ func encodeIndex(lines []*catalog.Line, over *overlay) ([]byte, error) {
 		APIs       map[string]history `yaml:"apis"`
 		ToolGroups map[string]string  `yaml:"toolGroups"`
 	}{map[string]history{}, over.ToolGroups}
-	for api, written := range over.APIs {
-		index.APIs[api] = history{Lines: []string{}, Instead: written.Instead}
+	for api, entry := range over.APIs {
+		index.APIs[api] = history{Lines: []string{}, Instead: entry.Instead}
 	}
 	for _, line := range lines {
 		for api := range line.APIs {

@@ -107,20 +107,20 @@ func plainNumber(n json.Number) any {
 
 // introspectAll reads the packages of releases; a release line means its newest release.
 func introspectAll(ctx context.Context, root string, releases []string) (map[string]*introspection, error) {
-	answers, failures := make([]*introspection, len(releases)), make([]error, len(releases))
+	introspections, failures := make([]*introspection, len(releases)), make([]error, len(releases))
 	semaphore := make(chan struct{}, parallelism)
 	var group sync.WaitGroup
 	for i, release := range releases {
 		group.Go(func() {
 			semaphore <- struct{}{}
 			defer func() { <-semaphore }()
-			answers[i], failures[i] = introspect(ctx, root, release)
+			introspections[i], failures[i] = introspect(ctx, root, release)
 		})
 	}
 	group.Wait()
 	byRelease := make(map[string]*introspection, len(releases))
 	for i, release := range releases {
-		byRelease[release] = answers[i]
+		byRelease[release] = introspections[i]
 	}
 	return byRelease, errors.Join(failures...)
 }
@@ -130,11 +130,11 @@ func introspect(ctx context.Context, root, release string) (*introspection, erro
 	if err != nil {
 		return nil, err
 	}
-	answer, err := readPackage(ctx, root, strings.TrimSpace(string(python)))
+	introspected, err := readPackage(ctx, root, strings.TrimSpace(string(python)))
 	if err != nil {
 		return nil, fmt.Errorf("release %s: %w", release, err)
 	}
-	return answer, nil
+	return introspected, nil
 }
 
 // readPackage returns the introspection of the package in a Python environment.
@@ -148,14 +148,14 @@ func readPackage(ctx context.Context, root, interpreter string) (*introspection,
 	if err != nil {
 		return nil, err
 	}
-	answer := &introspection{}
+	introspected := &introspection{}
 	decoder := json.NewDecoder(bytes.NewReader(data))
 	decoder.UseNumber()
 	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(answer); err != nil {
-		return nil, fmt.Errorf("the answer of introspect.py: %w", err)
+	if err := decoder.Decode(introspected); err != nil {
+		return nil, fmt.Errorf("output of introspect.py: %w", err)
 	}
-	return answer, nil
+	return introspected, nil
 }
 
 func output(command *exec.Cmd) ([]byte, error) {

@@ -42,7 +42,7 @@ func run(ctx context.Context, args []string) error {
 	newest := flags.Bool(
 		"newest",
 		false,
-		"read only the newest release of each line; take differences of older ones from the files",
+		"read only the newest release of each line; keep the differences of older ones from the files",
 	)
 	check := flags.Bool("check", false, "write nothing; fail if a file differs from the generated one")
 	python := flags.String("python", "", "write nothing; print differences of this Python's package to the catalog")
@@ -77,7 +77,7 @@ func run(ctx context.Context, args []string) error {
 	}
 	if *check {
 		if len(different) > 0 {
-			return fmt.Errorf("not what the packages and the overlay make: %s; run: make catalog", strings.Join(different, ", "))
+			return fmt.Errorf("files differ from the generated ones: %s; run make catalog", strings.Join(different, ", "))
 		}
 		return nil
 	}
@@ -103,7 +103,7 @@ func checkHashes(root string) error {
 	}
 	if len(names) > 0 {
 		return fmt.Errorf(
-			"edited by hand, since the content hash in the header differs: %s; change %s or hack/catalog and run: make catalog",
+			"edited by hand, since the content hash in the header differs: %s; change %s or hack/catalog and run make catalog",
 			strings.Join(names, ", "),
 			overlayFile,
 		)
@@ -141,27 +141,27 @@ func makeFiles(
 		}
 		releases = append(releases, patches[name]...)
 	}
-	answers, err := introspectAll(ctx, root, releases)
+	introspections, err := introspectAll(ctx, root, releases)
 	if err != nil {
 		return nil, nil, err
 	}
 	files := map[string][]byte{}
-	var lines, asked []*catalog.Line
+	var lines, introspectedLines []*catalog.Line
 	for _, name := range names {
 		file := "internal/serverconfig/catalog/" + name + ".yaml"
-		line, err := assembleLine(filepath.Join(root, file), name, answers, patches, over)
+		line, err := assembleLine(filepath.Join(root, file), name, introspections, patches, over)
 		if err != nil {
 			return nil, nil, fmt.Errorf("release line %s: %w", name, err)
 		}
 		lines = append(lines, line)
-		if answers[name] == nil {
+		if introspections[name] == nil {
 			continue
 		}
-		asked = append(asked, line)
+		introspectedLines = append(introspectedLines, line)
 		if files[file], err = encodeLine(line); err != nil {
 			return nil, nil, err
 		}
-		bases, err := baseConfigs(line, answers[name])
+		bases, err := baseConfigs(line, introspections[name])
 		if err != nil {
 			return nil, nil, fmt.Errorf("release line %s: %w", name, err)
 		}
@@ -174,16 +174,16 @@ func makeFiles(
 	}
 	files["docs/providers.md"] = providersPage(lines)
 	for name, content := range files {
-		files[name] = sealed(content)
+		files[name] = withContentHash(content)
 	}
-	return files, asked, over.unused(lines)
+	return files, introspectedLines, over.checkUnused(lines)
 }
 
 // assembleLine returns a release line from the introspection of its packages, or from its file without one. If patches
 // is nil, the differences of older patch releases come from the file.
 func assembleLine(
 	file, name string,
-	answers map[string]*introspection,
+	introspections map[string]*introspection,
 	patches map[string][]string,
 	over *overlay,
 ) (*catalog.Line, error) {
@@ -191,10 +191,10 @@ func assembleLine(
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, err
 	}
-	if answers[name] == nil {
+	if introspections[name] == nil {
 		return catalog.Parse(data)
 	}
-	line, err := assemble(name, answers[name], over)
+	line, err := assemble(name, introspections[name], over)
 	if err != nil {
 		return nil, err
 	}
@@ -207,7 +207,7 @@ func assembleLine(
 	}
 	var older []*catalog.Line
 	for _, release := range patches[name] {
-		o, err := assemble(name, answers[release], over)
+		o, err := assemble(name, introspections[release], over)
 		if err != nil {
 			return nil, fmt.Errorf("release %s: %w", release, err)
 		}
@@ -234,8 +234,8 @@ func differences(root string, files map[string][]byte) ([]string, error) {
 		if err != nil && !errors.Is(err, os.ErrNotExist) {
 			return nil, err
 		}
-		keptByHand := err == nil && isKeptByHand(name, old)
-		if !keptByHand && !bytes.Equal(old, files[name]) {
+		handWritten := err == nil && isHandWritten(name, old)
+		if !handWritten && !bytes.Equal(old, files[name]) {
 			different = append(different, name)
 		}
 	}

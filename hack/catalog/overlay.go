@@ -88,12 +88,12 @@ func strictDecode(data []byte, into any) error {
 
 // row returns the hand-written part of a provider for a release, and whether the overlay has one.
 func (o *overlay) row(release, api, providerType string) (*row, bool, error) {
-	written, ok := o.Providers[api][providerType]
+	raw, ok := o.Providers[api][providerType]
 	if !ok {
 		return nil, false, nil
 	}
 	merged := &row{}
-	if err := onRelease(release, written, merged); err != nil {
+	if err := decodeForRelease(release, raw, merged); err != nil {
 		return nil, false, fmt.Errorf("overlay: %s %s: %w", api, providerType, err)
 	}
 	if merged.Source == "" {
@@ -105,11 +105,11 @@ func (o *overlay) row(release, api, providerType string) (*row, bool, error) {
 // backend returns the hand-written part of a storage backend for a release, empty if the overlay has none.
 func (o *overlay) backend(release, kind string) (*backendRow, error) {
 	merged := &backendRow{}
-	written, ok := o.Backends[kind]
+	raw, ok := o.Backends[kind]
 	if !ok {
 		return merged, nil
 	}
-	if err := onRelease(release, written, merged); err != nil {
+	if err := decodeForRelease(release, raw, merged); err != nil {
 		return nil, fmt.Errorf("overlay: backend %s: %w", kind, err)
 	}
 	if merged.Source == "" {
@@ -123,7 +123,7 @@ func (o *overlay) lists(release string) (map[string]string, error) {
 	paths := map[string]string{}
 	for _, name := range slices.Sorted(maps.Keys(o.Lists)) {
 		merged := &listRow{}
-		if err := onRelease(release, o.Lists[name], merged); err != nil {
+		if err := decodeForRelease(release, o.Lists[name], merged); err != nil {
 			return nil, fmt.Errorf("overlay: list %s: %w", name, err)
 		}
 		if merged.Source == "" {
@@ -138,12 +138,12 @@ func (o *overlay) lists(release string) (map[string]string, error) {
 
 // auth returns the hand-written part of an authentication type for a release.
 func (o *overlay) auth(release, authType string) (*authRow, error) {
-	written, ok := o.Auth[authType]
+	raw, ok := o.Auth[authType]
 	if !ok {
 		return nil, fmt.Errorf("overlay.yaml has no row for the authentication %s: add one", authType)
 	}
 	merged := &authRow{}
-	if err := onRelease(release, written, merged); err != nil {
+	if err := decodeForRelease(release, raw, merged); err != nil {
 		return nil, fmt.Errorf("overlay: auth %s: %w", authType, err)
 	}
 	if merged.Source == "" {
@@ -152,11 +152,11 @@ func (o *overlay) auth(release, authType string) (*authRow, error) {
 	return merged, nil
 }
 
-// onRelease decodes a hand-written row with the changes that apply to the release.
-func onRelease(release string, written map[string]any, into any) error {
-	keys := maps.Clone(written)
+// decodeForRelease decodes a hand-written row with the changes that apply to the release.
+func decodeForRelease(release string, raw map[string]any, into any) error {
+	keys := maps.Clone(raw)
 	delete(keys, "changes")
-	changes, _ := written["changes"].([]any)
+	changes, _ := raw["changes"].([]any)
 	for _, entry := range changes {
 		change, _ := entry.(map[string]any)
 		lines, _ := change["lines"].(string)
@@ -184,7 +184,7 @@ func covers(lines, release string) (bool, error) {
 		to = from
 	}
 	if lines == "" || lines == "-" {
-		return false, fmt.Errorf("%q is no range of release lines", lines)
+		return false, fmt.Errorf("%q is not a range of release lines", lines)
 	}
 	return (from == "" || compareBound(release, from) >= 0) && (to == "" || compareBound(release, to) <= 0), nil
 }
@@ -195,8 +195,8 @@ func compareBound(release, bound string) int {
 	return catalog.Compare(strings.Join(parts[:min(len(parts), strings.Count(bound, ".")+1)], "."), bound)
 }
 
-// unused returns an error for rows of types that no release line has.
-func (o *overlay) unused(lines []*catalog.Line) error {
+// checkUnused returns an error for rows of types that no release line has.
+func (o *overlay) checkUnused(lines []*catalog.Line) error {
 	for _, kind := range slices.Sorted(maps.Keys(o.Backends)) {
 		if !slices.ContainsFunc(lines, func(line *catalog.Line) bool {
 			_, ok := line.Backends[kind]

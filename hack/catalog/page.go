@@ -66,18 +66,18 @@ type variant struct {
 
 func (p *page) api(api string) {
 	variants := map[string][]variant{}
-	var with []string
+	var lines []string
 	for _, line := range p.lines {
 		if _, ok := line.APIs[api]; !ok {
 			continue
 		}
-		with = append(with, line.Name)
+		lines = append(lines, line.Name)
 		for _, providerType := range line.ProviderTypes(api) {
 			row, _ := line.Provider(api, providerType)
 			variants[providerType] = append(variants[providerType], variant{line.Name, row})
 		}
 	}
-	fmt.Fprintf(p.b, "## API %s\n\nRelease lines: %s.", api, p.span(with))
+	fmt.Fprintf(p.b, "## API %s\n\nRelease lines: %s.", api, p.span(lines))
 	if name, ok := specNames[api]; ok {
 		fmt.Fprintf(p.b, " In the custom resource: `spec.providers.%s`.", name)
 	} else {
@@ -91,16 +91,16 @@ func (p *page) api(api string) {
 
 func (p *page) provider(api, providerType string, variants []variant) {
 	newest := variants[len(variants)-1].row
-	var with []string
+	var lines []string
 	for _, v := range variants {
-		with = append(with, v.line)
+		lines = append(lines, v.line)
 	}
-	fmt.Fprintf(p.b, "### %s `%s`\n\nRelease lines: %s.", api, providerType, p.span(with))
+	fmt.Fprintf(p.b, "### %s `%s`\n\nRelease lines: %s.", api, providerType, p.span(lines))
 	for _, note := range describe.TypeFrom(p.lines, api, providerType) {
 		fmt.Fprintf(p.b, " I%s.", note[1:])
 	}
 	if newest.Deprecated {
-		p.b.WriteString(" Deprecated: the server warns of it.")
+		p.b.WriteString(" Deprecated: the server logs a warning.")
 	}
 	switch newest.ToolGroup {
 	case "":
@@ -110,7 +110,7 @@ func (p *page) provider(api, providerType string, variants []variant) {
 		fmt.Fprintf(p.b, " Serves the tool group `%s`.", newest.ToolGroup)
 	}
 	if len(newest.Needs) > 0 {
-		fmt.Fprintf(p.b, " Works only where these APIs are served: %s.", strings.Join(newest.Needs, ", "))
+		fmt.Fprintf(p.b, " Requires these APIs: %s.", strings.Join(newest.Needs, ", "))
 	}
 	p.b.WriteString("\n\n")
 	for _, name := range slices.Sorted(maps.Keys(newest.Instead)) {
@@ -139,17 +139,17 @@ func (p *page) fields(variants []variant, from func(name string) []string) {
 	}
 	p.b.WriteString("| field | type | default | |\n|---|---|---|---|\n")
 	for _, name := range slices.Sorted(maps.Keys(described)) {
-		there := described[name]
-		newest := there[len(there)-1].row
+		occurrences := described[name]
+		newest := occurrences[len(occurrences)-1].row
 		field := newest.Fields[name]
 		fallback := ""
 		if field.Default != nil {
 			fallback = "`" + fmt.Sprint(field.Default) + "`"
 		}
 		notes := fieldNotes(newest, name)
-		if len(there) < len(variants) {
+		if len(occurrences) < len(variants) {
 			var lines []string
-			for _, v := range there {
+			for _, v := range occurrences {
 				lines = append(lines, v.line)
 			}
 			notes = append(notes, describe.InLines(lines, p.names))
@@ -184,4 +184,4 @@ func (p *page) example(api, providerType string, row *catalog.Provider) {
 }
 
 // span formats release lines, with adjacent ones as "0.3 to 0.7".
-func (p *page) span(with []string) string { return describe.Lines(with, p.names) }
+func (p *page) span(lines []string) string { return describe.Lines(lines, p.names) }

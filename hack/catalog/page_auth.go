@@ -19,7 +19,7 @@ func (p *page) authentication() {
 			row := &line.Auth[i]
 			fields := maps.Clone(row.Fields)
 			for _, name := range row.Secrets {
-				if field, whole := fields[name]; whole {
+				if field, exists := fields[name]; exists {
 					field.Secret = true
 					fields[name] = field
 				}
@@ -31,14 +31,14 @@ func (p *page) authentication() {
 			newest[row.Type] = row
 		}
 	}
-	p.b.WriteString("## Authentication\n\nWhat `spec.auth.provider` takes, with the fields of `spec.auth.settings`: see " +
+	p.b.WriteString("## Authentication\n\nThe values of `spec.auth.provider`, with their fields in `spec.auth.settings`. See " +
 		"[Who may call the server](auth.md).\n\n")
 	for _, name := range slices.Sorted(maps.Keys(variants)) {
-		var with []string
+		var lines []string
 		for _, v := range variants[name] {
-			with = append(with, v.line)
+			lines = append(lines, v.line)
 		}
-		fmt.Fprintf(p.b, "### auth `%s`\n\nRelease lines: %s.", name, p.span(with))
+		fmt.Fprintf(p.b, "### auth `%s`\n\nRelease lines: %s.", name, p.span(lines))
 		row := newest[name]
 		if row.Short != "" {
 			fmt.Fprintf(p.b, " Also called `%s`.", row.Short)

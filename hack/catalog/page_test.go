@@ -14,7 +14,7 @@ import (
 )
 
 // The page contains texts of package describe, so regenerate it after changing them.
-func TestProvidersPageIsThatOfTheCatalog(t *testing.T) {
+func TestProvidersPageMatchesCatalog(t *testing.T) {
 	var lines []*catalog.Line
 	for _, name := range catalog.Lines() {
 		line, _ := catalog.Get(name)

@@ -38,11 +38,11 @@ func patchReleases(file string) (map[string][]string, error) {
 func addPatches(line *catalog.Line, older []*catalog.Line) error {
 	newer, before := line, line.Release
 	for _, o := range older {
-		newerTree, err := treeOf(newer)
+		newerTree, err := toTree(newer)
 		if err != nil {
 			return err
 		}
-		tree, err := treeOf(o)
+		tree, err := toTree(o)
 		if err != nil {
 			return err
 		}
@@ -61,23 +61,23 @@ func checkPatches(line *catalog.Line, older []*catalog.Line) error {
 	for _, o := range older {
 		at := *line.At(o.Release)
 		at.Release = o.Release
-		got, err := treeOf(&at)
+		got, err := toTree(&at)
 		if err != nil {
 			return err
 		}
-		want, err := treeOf(o)
+		want, err := toTree(o)
 		if err != nil {
 			return err
 		}
 		delete(got, "patches")
 		if d := mergePatch(got, want); len(d) > 0 {
-			return fmt.Errorf("the patches do not make release %s: %v", o.Release, d)
+			return fmt.Errorf("the patches do not reproduce release %s: %v", o.Release, d)
 		}
 	}
 	return nil
 }
 
-func treeOf(line *catalog.Line) (map[string]any, error) {
+func toTree(line *catalog.Line) (map[string]any, error) {
 	data, err := yaml.Marshal(line)
 	if err != nil {
 		return nil, err
@@ -91,7 +91,7 @@ func treeOf(line *catalog.Line) (map[string]any, error) {
 func mergePatch(tree, other map[string]any) map[string]any {
 	changes := map[string]any{}
 	for name := range tree {
-		if _, there := other[name]; !there {
+		if _, exists := other[name]; !exists {
 			changes[name] = nil
 		}
 	}
@@ -143,24 +143,24 @@ func compareWith(ctx context.Context, w io.Writer, root, python string) error {
 	if err != nil {
 		return err
 	}
-	answer, err := readPackage(ctx, root, python)
+	introspected, err := readPackage(ctx, root, python)
 	if err != nil {
 		return err
 	}
-	known, _ := catalog.ForVersion(answer.Release)
+	known, _ := catalog.ForVersion(introspected.Release)
 	if known == nil {
-		return fmt.Errorf("release %s is older than the catalog", answer.Release)
+		return fmt.Errorf("release %s is older than the catalog", introspected.Release)
 	}
-	line, err := assemble(known.Name, answer, over)
+	line, err := assemble(known.Name, introspected, over)
 	if err != nil {
 		return err
 	}
-	_, _ = fmt.Fprintf(w, "release %s, compared with %s:\n", answer.Release, known.Release)
-	tree, err := treeOf(known)
+	_, _ = fmt.Fprintf(w, "release %s, compared with %s:\n", introspected.Release, known.Release)
+	tree, err := toTree(known)
 	if err != nil {
 		return err
 	}
-	other, err := treeOf(line)
+	other, err := toTree(line)
 	if err != nil {
 		return err
 	}
@@ -174,7 +174,7 @@ func printChanges(w io.Writer, path string, changes map[string]any) {
 		at := strings.TrimPrefix(path+"."+name, ".")
 		switch change := changes[name].(type) {
 		case nil:
-			_, _ = fmt.Fprintf(w, "  %s is not there\n", at)
+			_, _ = fmt.Fprintf(w, "  %s is missing\n", at)
 		case map[string]any:
 			printChanges(w, at, change)
 		default:

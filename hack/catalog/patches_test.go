@@ -14,9 +14,9 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
-// answerOf returns the introspection of a release whose provider type remote::a has the given fields.
-func answerOf(release string, workers bool, fields ...string) *introspection {
-	answer := &introspection{
+// introspectionOf returns the introspection of a release whose provider type remote::a has the given fields.
+func introspectionOf(release string, workers bool, fields ...string) *introspection {
+	introspected := &introspection{
 		Package: "ogx", Release: release, Env: environment{Port: "OGX_PORT"}, HostForWorkers: !workers,
 		Sections:  map[string]field{"providers": {Type: catalog.TypeMap}, "storage": {Type: catalog.TypeMap}},
 		Providers: map[string]map[string]provider{"inference": {}, "files": {"inline::f": {}}},
@@ -26,23 +26,23 @@ func answerOf(release string, workers bool, fields ...string) *introspection {
 		for _, name := range fields {
 			a.Fields[name] = field{Type: catalog.TypeString}
 		}
-		answer.Providers["inference"]["remote::a"] = a
+		introspected.Providers["inference"]["remote::a"] = a
 	}
-	return answer
+	return introspected
 }
 
 // A release line's file has the differences of older patch releases, and applying them reproduces each release.
 //
 // Proves: R16.
-func TestPatchesHaveWhatDiffers(t *testing.T) {
-	answers := map[string]*introspection{
-		"1.6":   answerOf("1.6.4", true, "api_key", "base_url", "new"),
-		"1.6.3": answerOf("1.6.3", true, "api_key", "base_url", "new"),
-		"1.6.2": answerOf("1.6.2", true, "api_key", "base_url"),
-		"1.6.1": answerOf("1.6.1", true, "api_key", "base_url"),
-		"1.6.0": answerOf("1.6.0", false),
+func TestPatchesRecordDifferences(t *testing.T) {
+	introspections := map[string]*introspection{
+		"1.6":   introspectionOf("1.6.4", true, "api_key", "base_url", "new"),
+		"1.6.3": introspectionOf("1.6.3", true, "api_key", "base_url", "new"),
+		"1.6.2": introspectionOf("1.6.2", true, "api_key", "base_url"),
+		"1.6.1": introspectionOf("1.6.1", true, "api_key", "base_url"),
+		"1.6.0": introspectionOf("1.6.0", false),
 	}
-	line, err := assembleLine("testdata/nothing.yaml", "1.6", answers, map[string][]string{"1.6": {"1.6.3", "1.6.2", "1.6.1", "1.6.0"}}, overlayOf(t, someOverlay))
+	line, err := assembleLine("testdata/nothing.yaml", "1.6", introspections, map[string][]string{"1.6": {"1.6.3", "1.6.2", "1.6.1", "1.6.0"}}, overlayOf(t, someOverlay))
 	framework.NoError(t, err)
 	row := map[string]any{"fields": map[string]any{"new": nil}}
 	want := []catalog.Patch{
@@ -55,19 +55,19 @@ func TestPatchesHaveWhatDiffers(t *testing.T) {
 	var out bytes.Buffer
 	printPatches(&out, []*catalog.Line{line})
 	for _, text := range []string{
-		"release line 1.6 before 1.6.3:\n  providers.inference.remote::a.fields.new is not there\n", "before 1.6.1:\n  hostForWorkers is true\n  providers.inference is not there\n",
+		"release line 1.6 before 1.6.3:\n  providers.inference.remote::a.fields.new is missing\n", "before 1.6.1:\n  hostForWorkers is true\n  providers.inference is missing\n",
 	} {
 		if !strings.Contains(out.String(), text) {
 			t.Errorf("printed is\n%swant\n%s", out.String(), text)
 		}
 	}
-	if err := checkPatches(line, []*catalog.Line{{Name: "1.6", Release: "1.6.2"}}); err == nil || !strings.Contains(err.Error(), "do not make release 1.6.2") {
-		t.Errorf("patches that make something else: %v", err)
+	if err := checkPatches(line, []*catalog.Line{{Name: "1.6", Release: "1.6.2"}}); err == nil || !strings.Contains(err.Error(), "do not reproduce release 1.6.2") {
+		t.Errorf("patches of another release: %v", err)
 	}
 }
 
 // Rows with "type" are matched by type, not by position.
-func TestDifferingFindsRowsByType(t *testing.T) {
+func TestMergePatchMatchesRowsByType(t *testing.T) {
 	of := func(types ...string) map[string]any {
 		var rows []any
 		for _, name := range types {
@@ -87,19 +87,19 @@ func TestDifferingFindsRowsByType(t *testing.T) {
 }
 
 // If only the newest release is introspected, the file's patches are kept.
-func TestPatchesAreKeptWhereOnlyTheNewestReleaseIsAsked(t *testing.T) {
+func TestPatchesAreKeptIfOnlyNewestReleaseIsRead(t *testing.T) {
 	over := overlayOf(t, someOverlay)
-	answers := map[string]*introspection{"1.6": answerOf("1.6.1", true, "api_key", "base_url"), "1.6.0": answerOf("1.6.0", false)}
-	whole, err := assembleLine("testdata/nothing.yaml", "1.6", answers, map[string][]string{"1.6": {"1.6.0"}}, over)
+	introspections := map[string]*introspection{"1.6": introspectionOf("1.6.1", true, "api_key", "base_url"), "1.6.0": introspectionOf("1.6.0", false)}
+	complete, err := assembleLine("testdata/nothing.yaml", "1.6", introspections, map[string][]string{"1.6": {"1.6.0"}}, over)
 	framework.NoError(t, err)
-	data, err := encodeLine(whole)
+	data, err := encodeLine(complete)
 	framework.NoError(t, err)
 	file := filepath.Join(t.TempDir(), "1.6.yaml")
 	framework.WriteFile(t, file, data)
-	delete(answers, "1.6.0")
-	line, err := assembleLine(file, "1.6", answers, nil, over)
+	delete(introspections, "1.6.0")
+	line, err := assembleLine(file, "1.6", introspections, nil, over)
 	framework.NoError(t, err)
-	if diff := cmp.Diff(whole.Patches, line.Patches); diff != "" || len(line.Patches) == 0 {
+	if diff := cmp.Diff(complete.Patches, line.Patches); diff != "" || len(line.Patches) == 0 {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

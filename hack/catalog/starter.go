@@ -31,8 +31,8 @@ var (
 
 // The comments above the groups of providers of an API.
 var groupComments = []string{
-	"# On when the variable in the id is set.",
-	"# Always on.",
+	"# Enabled if the variable in the id is set.",
+	"# Always enabled.",
 	"# In the server's own process.",
 }
 
@@ -55,23 +55,23 @@ func encodeBase(line *catalog.Line, config map[string]any, origin string) ([]byt
 			}
 			apis = slices.Clone(apis)
 			slices.SortFunc(apis, func(a, b any) int { return byOrder(apiOrder)(fmt.Sprint(a), fmt.Sprint(b)) })
-			put(root, section, plainNode(apis))
+			appendField(root, section, plainNode(apis))
 		case "providers":
 			providers, err := providersNode(line, value)
 			if err != nil {
 				return nil, err
 			}
-			put(root, section, providers)
+			appendField(root, section, providers)
 		default:
-			put(root, section, plainNode(value))
+			appendField(root, section, plainNode(value))
 		}
 	}
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "%s# %s\n", license, generatedMark)
 	fmt.Fprintf(&b, "# %s\n", origin)
 	b.WriteString(
-		"# The server itself resolves every ${env.…}: a provider whose id comes out empty is off, and what is not written here takes\n" +
-			"# the server's own default. Providers, resources and storage of a custom resource are laid over this tree.\n",
+		"# The server resolves every ${env.…}. A provider with an empty id is disabled, and omitted settings have the server's\n" +
+			"# defaults. The operator merges providers, resources and storage of a custom resource into this configuration.\n",
 	)
 	encoder := yaml.NewEncoder(&b)
 	encoder.SetIndent(2)
@@ -107,7 +107,7 @@ func providersNode(line *catalog.Line, value any) (*yaml.Node, error) {
 			}
 			list.Content = append(list.Content, item)
 		}
-		put(node, api, list)
+		appendField(node, api, list)
 	}
 	return node, nil
 }
@@ -135,26 +135,26 @@ func entryNode(line *catalog.Line, api string, entry map[string]any) *yaml.Node 
 	for _, key := range ordered(entry, entryOrder) {
 		config, isMap := entry[key].(map[string]any)
 		if key != "config" || !isMap || !known {
-			put(node, key, plainNode(entry[key]))
+			appendField(node, key, plainNode(entry[key]))
 			continue
 		}
 		first := []string{row.Key}
 		if row.Endpoint != nil {
 			first = []string{row.Endpoint.Field, row.Endpoint.PortField, row.Key}
 		}
-		stateLast := func(name string) int {
+		storageLast := func(name string) int {
 			if row.Fields[name].Store != "" {
 				return 1
 			}
 			return 0
 		}
 		names := ordered(config, first)
-		slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(stateLast(a), stateLast(b)) })
+		slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(storageLast(a), storageLast(b)) })
 		fields := mapping()
 		for _, name := range names {
-			put(fields, name, plainNode(config[name]))
+			appendField(fields, name, plainNode(config[name]))
 		}
-		put(node, key, fields)
+		appendField(node, key, fields)
 	}
 	return node
 }
@@ -165,7 +165,7 @@ func plainNode(value any) *yaml.Node {
 	case map[string]any:
 		node := mapping()
 		for _, key := range ordered(v, append(slices.Clone(entryOrder), backendOrder...)) {
-			put(node, key, plainNode(v[key]))
+			appendField(node, key, plainNode(v[key]))
 		}
 		return node
 	case []any:
@@ -195,7 +195,7 @@ func scalar(value any) *yaml.Node {
 
 func mapping() *yaml.Node { return &yaml.Node{Kind: yaml.MappingNode} }
 
-func put(node *yaml.Node, key string, value *yaml.Node) {
+func appendField(node *yaml.Node, key string, value *yaml.Node) {
 	node.Content = append(node.Content, scalar(key), value)
 }
 

@@ -17,7 +17,7 @@ import (
 const root = "../.."
 
 // If this fails, run "make generate"; the tests in hack/tools/packages render the committed chart.
-func TestChartIsWhatTheSourcesGenerate(t *testing.T) {
+func TestChartIsUpToDate(t *testing.T) {
 	files, err := templates(root)
 	framework.NoError(t, err)
 	for _, add := range []func(string, map[string]string) error{metadata, readme} {
@@ -25,7 +25,7 @@ func TestChartIsWhatTheSourcesGenerate(t *testing.T) {
 	}
 	for name, want := range files {
 		if got := readFile(t, filepath.Join(root, chartDir, name)); got != want {
-			t.Errorf("%s is not what the sources generate: run make generate", name)
+			t.Errorf("%s is outdated: run make generate", name)
 		}
 	}
 	if len(files) < 20 {
@@ -33,7 +33,7 @@ func TestChartIsWhatTheSourcesGenerate(t *testing.T) {
 	}
 }
 
-func TestSettingsOfTheChartAreTheOperators(t *testing.T) {
+func TestChartSettingsMatchOperatorSettings(t *testing.T) {
 	var s schema
 	framework.NoError(t, json.Unmarshal([]byte(readFile(t, filepath.Join(root, chartDir, "values.schema.json"))), &s))
 	known := s.Properties["settings"].Properties
@@ -49,7 +49,7 @@ func TestSettingsOfTheChartAreTheOperators(t *testing.T) {
 	}
 }
 
-func TestTemplatesRejectWhatTheyDoNotKnow(t *testing.T) {
+func TestTemplatesRejectUnknownObjects(t *testing.T) {
 	for manifest, want := range map[string]string{
 		"kind: Unheard\nmetadata: {name: a}\n":                       "no condition for kind Unheard",
 		"kind: Role\nmetadata: {name: a, labels: {b: '{{ .c }}'}}\n": "which Helm would execute",

@@ -13,16 +13,16 @@ import (
 func fragmentsOf(o object) map[string]string {
 	switch o["kind"] {
 	case "CustomResourceDefinition":
-		return definition(o)
+		return crdFragments(o)
 	case "ValidatingWebhookConfiguration":
-		return webhooks(o)
+		return webhookFragments(o)
 	case "Deployment":
-		return deployment(o)
+		return deploymentFragments(o)
 	case "ServiceAccount":
 		meta(o)[sortLast+"annotations"] = "@@annotations@@"
 		return map[string]string{"annotations": optional("annotations", ".Values.serviceAccount.annotations")}
 	case "Service":
-		return service(o)
+		return serviceFragments(o)
 	case "PodDisruptionBudget":
 		return replaceField(
 			child(o, "spec"),
@@ -30,7 +30,7 @@ func fragmentsOf(o object) map[string]string {
 			`maxUnavailable: {{ .Values.podDisruptionBudget.maxUnavailable }}`,
 		)
 	case "NetworkPolicy":
-		return networkPolicy(o)
+		return networkPolicyFragments(o)
 	case "PodMonitor":
 		child(o, "metadata", "labels")[sortLast+"labels"] = "@@labels@@"
 		fragments := map[string]string{"labels": optionalKeys(".Values.podMonitor.labels")}
@@ -47,29 +47,29 @@ func fragmentsOf(o object) map[string]string {
 	return nil
 }
 
-// injection has the annotations with which other certificate makers inject the CA bundle.
-const injection = `
+// caInjectionAnnotations has the annotations with which other certificate makers inject the CA bundle.
+const caInjectionAnnotations = `
 {{- if eq .Values.certificates.maker "cert-manager" }}
 cert-manager.io/inject-ca-from: {{ .Release.Namespace }}/llama-stack-k8s-operator-webhook
 {{- else if eq .Values.certificates.maker "openshift" }}
 service.beta.openshift.io/inject-cabundle: "true"
 {{- end }}`
 
-// givenBundle is the CA bundle of certificates that the user provides. Other certificate makers inject the bundle
+// caBundleFragment is the CA bundle of certificates that the user provides. Other certificate makers inject the bundle
 // themselves.
-const givenBundle = `
+const caBundleFragment = `
 {{- if eq .Values.certificates.maker "given" }}
 caBundle: {{ required "certificates.caBundle is required: set the PEM text of the CA certificates" .Values.certificates.caBundle | b64enc }}
 {{- end }}`
 
-func definition(o object) map[string]string {
+func crdFragments(o object) map[string]string {
 	annotations := child(o, "metadata", "annotations")
 	annotations[sortLast+"keep"], annotations[sortLast+"injection"] = "@@keep@@", "@@injection@@"
 	spec := child(o, "spec")
 	versions, _ := spec["versions"].([]any)
 	fragments := map[string]string{
 		"keep":      "{{- if .Values.crds.keep }}\nhelm.sh/resource-policy: keep\n{{- end }}",
-		"injection": injection,
+		"injection": caInjectionAnnotations,
 	}
 	for _, v := range versions {
 		if version, _ := v.(object); version["name"] == "v1alpha1" { // without webhooks there is no conversion
@@ -79,11 +79,11 @@ func definition(o object) map[string]string {
 		}
 	}
 	client := child(o, "spec", "conversion", "webhook", "clientConfig")
-	text := strings.TrimSpace(block(inNamespace(client).(object)))
-	text = "clientConfig:\n" + indent(text, 2) + "\n" + indent(strings.TrimSpace(givenBundle), 2)
+	text := strings.TrimSpace(toYAML(templateNamespace(client).(object)))
+	text = "clientConfig:\n" + indent(text, 2) + "\n" + indent(strings.TrimSpace(caBundleFragment), 2)
 	webhook := child(o, "spec", "conversion", "webhook")
 	delete(webhook, "clientConfig")
-	rest := strings.TrimSpace(block(webhook))
+	rest := strings.TrimSpace(toYAML(webhook))
 	delete(spec, "conversion")
 	spec[sortLast+"conversion"] = "@@conversion@@"
 	fragments["conversion"] = "conversion:\n{{- if .Values.namespaced.enabled }}\n  strategy: None\n{{- else }}\n  strategy: Webhook\n  webhook:\n" +
@@ -97,20 +97,20 @@ func definition(o object) map[string]string {
 	return fragments
 }
 
-func webhooks(o object) map[string]string {
+func webhookFragments(o object) map[string]string {
 	meta(o)[sortLast+"annotations"] = "@@annotations@@"
 	list, _ := o["webhooks"].([]any)
 	for _, w := range list {
 		child(w.(object), "clientConfig")[sortLast+"bundle"] = "@@bundle@@"
 	}
 	return map[string]string{
-		"bundle": givenBundle,
+		"bundle": caBundleFragment,
 		"annotations": `{{- if has .Values.certificates.maker (list "cert-manager" "openshift") }}` + "\nannotations:\n" +
-			indent(strings.TrimSpace(injection), 2) + "\n{{- end }}",
+			indent(strings.TrimSpace(caInjectionAnnotations), 2) + "\n{{- end }}",
 	}
 }
 
-func service(o object) map[string]string {
+func serviceFragments(o object) map[string]string {
 	if name, _ := meta(o)["name"].(string); !strings.HasSuffix(name, "webhook-service") {
 		return nil
 	}
@@ -122,7 +122,7 @@ annotations:
 {{- end }}`}
 }
 
-func networkPolicy(o object) map[string]string {
+func networkPolicyFragments(o object) map[string]string {
 	ingress, _ := child(o, "spec")["ingress"].([]any)
 	fragments := map[string]string{}
 	for _, r := range ingress {
@@ -139,7 +139,7 @@ func networkPolicy(o object) map[string]string {
 	return fragments
 }
 
-func deployment(o object) map[string]string {
+func deploymentFragments(o object) map[string]string {
 	fragments := map[string]string{}
 	template := child(o, "spec", "template")
 	pod := child(template, "spec")
@@ -221,7 +221,7 @@ func child(o object, path ...string) object {
 	return o
 }
 
-func block(o object) string {
+func toYAML(o object) string {
 	text, err := yaml.Marshal(o)
 	if err != nil {
 		panic(err) // the object was parsed from YAML

@@ -83,7 +83,7 @@ func write(dir string, files map[string]string) error {
 	var errs []error
 	for _, path := range old {
 		text, err := os.ReadFile(path)
-		if _, made := files["templates/"+filepath.Base(path)]; err == nil && !made &&
+		if _, current := files["templates/"+filepath.Base(path)]; err == nil && !current &&
 			strings.Contains(string(text), generated) {
 			err = os.Remove(path)
 		}

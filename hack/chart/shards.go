@@ -34,16 +34,16 @@ func shardsTemplate(root string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	var common, each strings.Builder
+	var shared, perShard strings.Builder
 	for _, o := range objects {
 		name, _ := meta(o)["name"].(string)
-		to := &common
+		out := &shared
 		switch o["kind"] {
 		case "Deployment":
-			to = &each
+			out = &perShard
 			shardDeployment(o)
 		case "PodDisruptionBudget":
-			to = &each
+			out = &perShard
 			rename(o, prefix+"shard-"+shardName, object{shardLabel: shardName})
 		case "NetworkPolicy":
 			rename(o, prefix+"shards", nil)
@@ -70,10 +70,10 @@ func shardsTemplate(root string) (string, error) {
 		if kind, _ := o["kind"].(string); conditions[kind] != "" {
 			text = "{{- if " + conditions[kind] + " }}\n" + text + "{{- end }}\n"
 		}
-		to.WriteString(text)
+		out.WriteString(text)
 	}
-	return header(manifest) + "{{- if .Values.shards.names }}\n" + common.String() +
-		"{{- range $shard := .Values.shards.names }}\n{{- with $ }}\n" + each.String() + "{{- end }}\n{{- end }}\n{{- end }}\n", nil
+	return header(manifest) + "{{- if .Values.shards.names }}\n" + shared.String() +
+		"{{- range $shard := .Values.shards.names }}\n{{- with $ }}\n" + perShard.String() + "{{- end }}\n{{- end }}\n{{- end }}\n", nil
 }
 
 func shardDeployment(o object) {
@@ -86,24 +86,24 @@ func shardDeployment(o object) {
 }
 
 // rename sets an object's name, and replaces the labels of the operator's pods by those of shard pods and further ones.
-func rename(o object, name string, further object) {
-	relabel(o, further)
+func rename(o object, name string, extraLabels object) {
+	relabel(o, extraLabels)
 	meta(o)["name"] = name
 }
 
-func relabel(value any, further object) {
+func relabel(value any, extraLabels object) {
 	switch v := value.(type) {
 	case object:
 		if v["control-plane"] == role {
 			v["control-plane"] = shardRole
-			maps.Copy(v, further)
+			maps.Copy(v, extraLabels)
 		}
 		for key := range v {
-			relabel(v[key], further)
+			relabel(v[key], extraLabels)
 		}
 	case []any:
 		for i := range v {
-			relabel(v[i], further)
+			relabel(v[i], extraLabels)
 		}
 	}
 }

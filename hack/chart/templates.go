@@ -240,23 +240,23 @@ func read(root, path string) ([]object, error) {
 // template returns the object as a template.
 func template(o object) (string, error) {
 	fragments := fragmentsOf(o)
-	text, err := yaml.Marshal(inNamespace(o))
+	text, err := yaml.Marshal(templateNamespace(o))
 	if err != nil {
 		return "", err
 	}
 	return expand(string(text), fragments)
 }
 
-// inNamespace replaces the namespace in all strings of an object.
-func inNamespace(value any) any {
+// templateNamespace replaces the namespace in all strings of an object.
+func templateNamespace(value any) any {
 	switch v := value.(type) {
 	case object:
 		for key := range v {
-			v[key] = inNamespace(v[key])
+			v[key] = templateNamespace(v[key])
 		}
 	case []any:
 		for i := range v {
-			v[i] = inNamespace(v[i])
+			v[i] = templateNamespace(v[i])
 		}
 	case string:
 		return strings.ReplaceAll(v, systemNamespace, releaseNamespace)

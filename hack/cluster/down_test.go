@@ -57,7 +57,7 @@ func TestDownRemovesAllButLogs(t *testing.T) {
 	}
 }
 
-func TestInspectReportsWhatIsBroken(t *testing.T) {
+func TestInspectReportsBrokenProcess(t *testing.T) {
 	dir := t.TempDir()
 	if _, err := Inspect(t.Context(), dir); err == nil || !strings.Contains(err.Error(), "cluster up --dir "+dir) {
 		t.Errorf("no cluster: got %v; want an error that says how to start one", err)

@@ -22,20 +22,20 @@ var sources embed.FS
 // Build compiles the programs of a tier that the cache lacks, and returns their directory. kubernetes is a directory
 // whose go.mod pins another release of Kubernetes; empty means the embedded one.
 func Build(ctx context.Context, tier state.Tier, kubernetes string, progress io.Writer) (string, error) {
-	other, err := pinnedIn(tier, kubernetes)
+	override, err := overrideSources(tier, kubernetes)
 	if err != nil {
 		return "", err
 	}
-	return programs.Build(ctx, sources, other, tier, progress)
+	return programs.Build(ctx, sources, override, tier, progress)
 }
 
-// pinnedIn returns the sources of another release of Kubernetes, nil without a directory.
-func pinnedIn(tier state.Tier, kubernetes string) (fs.FS, error) {
+// overrideSources returns the sources of another release of Kubernetes, nil without a directory.
+func overrideSources(tier state.Tier, kubernetes string) (fs.FS, error) {
 	if kubernetes == "" {
 		return nil, nil //nolint:nilnil // the embedded sources apply
 	}
 	if tier != state.ControlPlane {
-		return nil, fmt.Errorf("--kubernetes %s: another release runs only on the tier %s: leave the flag out, or use that tier", kubernetes, state.ControlPlane)
+		return nil, fmt.Errorf("--kubernetes %s: another release is supported only by the tier %s: omit the flag, or use that tier", kubernetes, state.ControlPlane)
 	}
 	return os.DirFS(kubernetes), nil
 }

@@ -25,7 +25,7 @@ func TestBuildIsPinned(t *testing.T) {
 }
 
 // The minimum Kubernetes version in the documentation and packages is the one that the tests run.
-func TestOldestIsWhatThePagesPromise(t *testing.T) {
+func TestOldestReleaseMatchesTheDocumentation(t *testing.T) {
 	version, err := programs.KubernetesVersion(os.DirFS("oldest"))
 	if err != nil {
 		t.Fatal(err)

@@ -61,7 +61,7 @@ func Inspect(ctx context.Context, dir string) (*Report, error) {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
 	if err := api.Get(ctx, "/readyz", nil); err != nil {
-		report.Problem = fmt.Sprintf("the API server does not answer that it is ready: %v; logs are in %s", err, s.Result.Logs)
+		report.Problem = fmt.Sprintf("the API server is not ready: %v; logs are in %s", err, s.Result.Logs)
 	}
 	return report, nil
 }

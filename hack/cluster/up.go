@@ -38,7 +38,7 @@ type Options struct {
 	Progress io.Writer
 }
 
-// startAttempts bounds the starts of a control plane, see controlplane.Again.
+// startAttempts bounds the starts of a control plane, see controlplane.RetryReason.
 const startAttempts = 3
 
 // Up returns the running cluster, or removes the rest of an earlier one and starts a cluster. After an error no process
@@ -79,14 +79,14 @@ func reuse(ctx context.Context, o Options) (*state.Result, error) {
 	}
 	if usable(ctx, old) {
 		if old.Result.Tier != o.Tier {
-			return nil, fmt.Errorf("a cluster of tier %s runs in %s: end it first (cluster down --dir %s), or use another directory", old.Result.Tier, o.Dir, o.Dir)
+			return nil, fmt.Errorf("a cluster of tier %s runs in %s: stop it first (cluster down --dir %s), or use another directory", old.Result.Tier, o.Dir, o.Dir)
 		}
 		_, _ = fmt.Fprintf(o.Progress, "cluster %s already runs\n", old.Result.Name)
 		result := old.Result
 		result.Started = false
 		return &result, nil
 	}
-	_, _ = fmt.Fprintln(o.Progress, "removing what an earlier cluster left")
+	_, _ = fmt.Fprintln(o.Progress, "removing the files of an earlier cluster")
 	return nil, clean(o.Dir, old, o.Progress)
 }
 
@@ -97,11 +97,11 @@ func usable(ctx context.Context, s *state.State) bool {
 		return false
 	}
 	for range 10 {
-		if whole, err := s.Intact(); err != nil || !whole {
+		if intact, err := s.Intact(); err != nil || !intact {
 			return false
 		}
-		ask, cancel := context.WithTimeout(ctx, time.Second)
-		err := api.Get(ask, "/readyz", nil)
+		requestCtx, cancel := context.WithTimeout(ctx, time.Second)
+		err := api.Get(requestCtx, "/readyz", nil)
 		cancel()
 		if err == nil {
 			return true
@@ -112,14 +112,14 @@ func usable(ctx context.Context, s *state.State) bool {
 }
 
 func start(ctx context.Context, o Options, bin string) (*state.Result, error) {
-	from, err := pinnedIn(o.Tier, o.Kubernetes)
+	pinned, err := overrideSources(o.Tier, o.Kubernetes)
 	if err != nil {
 		return nil, err
 	}
-	if from == nil {
-		from = sources
+	if pinned == nil {
+		pinned = sources
 	}
-	version, err := programs.KubernetesVersion(from)
+	version, err := programs.KubernetesVersion(pinned)
 	if err != nil {
 		return nil, err
 	}
@@ -158,11 +158,11 @@ func startLocalControlPlane(ctx context.Context, s *state.State, bin string, pro
 			s.Processes = append(s.Processes, p)
 			return s.Save()
 		})
-		why := controlplane.Again(err)
-		if why == "" || attempt == startAttempts {
+		reason := controlplane.RetryReason(err)
+		if reason == "" || attempt == startAttempts {
 			return err
 		}
-		_, _ = fmt.Fprintln(progress, why)
+		_, _ = fmt.Fprintln(progress, reason)
 		if err := clean(s.Result.Dir, s, io.Discard); err != nil {
 			return err
 		}

@@ -19,7 +19,7 @@ import (
 
 // ServiceAccountKubeconfig returns a kubeconfig for the ServiceAccount NAMESPACE/NAME, with a token that is valid for
 // life.
-func ServiceAccountKubeconfig(ctx context.Context, dir, account string, life time.Duration) ([]byte, error) {
+func ServiceAccountKubeconfig(ctx context.Context, dir, account string, lifetime time.Duration) ([]byte, error) {
 	namespace, name, found := strings.Cut(account, "/")
 	if !found || namespace == "" || name == "" || strings.Contains(name, "/") {
 		return nil, fmt.Errorf("service account %q: write it as NAMESPACE/NAME", account)
@@ -38,18 +38,18 @@ func ServiceAccountKubeconfig(ctx context.Context, dir, account string, life tim
 	}
 	request := map[string]any{
 		"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest",
-		"spec": map[string]any{"expirationSeconds": int64(life.Seconds())},
+		"spec": map[string]any{"expirationSeconds": int64(lifetime.Seconds())},
 	}
-	var answer struct {
+	var response struct {
 		Status struct {
 			Token string `json:"token"`
 		} `json:"status"`
 	}
 	path := fmt.Sprintf("/api/v1/namespaces/%s/serviceaccounts/%s/token", url.PathEscape(namespace), url.PathEscape(name))
-	if err := api.Post(ctx, path, request, &answer); err != nil {
+	if err := api.Post(ctx, path, request, &response); err != nil {
 		return nil, fmt.Errorf("token of service account %s: %w", account, err)
 	}
-	return kubeconfig.Render(server, ca, kubeconfig.Credentials{Token: answer.Status.Token}, namespace)
+	return kubeconfig.Render(server, ca, kubeconfig.Credentials{Token: response.Status.Token}, namespace)
 }
 
 // Load imports image archives, as docker save and OCI tools write them, into the node of the cluster in dir.
@@ -97,7 +97,7 @@ func running(dir string) (*state.State, error) {
 	}
 	for _, p := range reports {
 		if !p.Running {
-			return nil, fmt.Errorf("%s of the cluster in %s no longer runs (log %s): start it anew with cluster up --dir %s", p.Name, dir, p.Log, dir)
+			return nil, fmt.Errorf("%s of the cluster in %s no longer runs (log %s): restart it with cluster up --dir %s", p.Name, dir, p.Log, dir)
 		}
 	}
 	return s, nil

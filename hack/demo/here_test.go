@@ -15,8 +15,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
-// answers is a fake kubectl for a cluster. It prints the commands that would change the cluster, and fails.
-const answers = `#!/bin/sh
+// fakeKubectl is a fake kubectl for a cluster. It prints the commands that would change the cluster, and fails.
+const fakeKubectl = `#!/bin/sh
 case "$*" in
 "config current-context") echo "${CONTEXT?no context}" ;;
 *" version") echo "Server Version: v1.36.3"; exit "${DOWN:-0}" ;;
@@ -29,32 +29,32 @@ esac
 // The demo reports the cluster and the images before it changes anything, and stops if a requirement is missing.
 //
 // Proves: NFR-004.
-func TestDemoHereChecksBeforeItChanges(t *testing.T) {
+func TestDemoHereChecksRequirementsFirst(t *testing.T) {
 	for name, c := range map[string]struct {
 		env  []string
 		want []string
 		last string // the end of the output
 	}{
-		"no context":           {nil, nil, "no current context: set KUBECONFIG"},
-		"no image":             {[]string{"CONTEXT=kind-kind"}, []string{"context        kind-kind", "operator       example.com/operator:1"}, "MODEL_SERVER_IMG is not set"},
-		"no cluster":           {[]string{"CONTEXT=k", "MODEL_SERVER_IMG=m", "DOWN=1"}, nil, "the cluster does not answer"},
-		"no permission":        {[]string{"CONTEXT=k", "MODEL_SERVER_IMG=m", "ALLOWED=no"}, []string{"Kubernetes     v1.36.3"}, "you may not create CustomResourceDefinitions"},
-		"another operator":     {[]string{"CONTEXT=k", "MODEL_SERVER_IMG=m", "INSTALLED=other"}, nil, "set REPLACE=yes to replace it by example.com/operator:1"},
-		"everything is there":  {[]string{"CONTEXT=k", "MODEL_SERVER_IMG=m"}, []string{"the built-in distribution starter", "kubectl --request-timeout=30s apply -f"}, "Install the operator"},
-		"REPLACE, SERVER_IMG.": {[]string{"CONTEXT=k", "MODEL_SERVER_IMG=m", "INSTALLED=other", "REPLACE=yes", "SERVER_IMG=s:1"}, []string{"server         s:1"}, "Install the operator"},
+		"no context":             {nil, nil, "no current context: set KUBECONFIG"},
+		"no image":               {[]string{"CONTEXT=kind-kind"}, []string{"context        kind-kind", "operator       example.com/operator:1"}, "MODEL_SERVER_IMG is not set"},
+		"no cluster":             {[]string{"CONTEXT=k", "MODEL_SERVER_IMG=m", "DOWN=1"}, nil, "the cluster does not answer"},
+		"no permission":          {[]string{"CONTEXT=k", "MODEL_SERVER_IMG=m", "ALLOWED=no"}, []string{"Kubernetes     v1.36.3"}, "you may not create CustomResourceDefinitions"},
+		"another operator":       {[]string{"CONTEXT=k", "MODEL_SERVER_IMG=m", "INSTALLED=other"}, nil, "set REPLACE=yes to replace it by example.com/operator:1"},
+		"all requirements met":   {[]string{"CONTEXT=k", "MODEL_SERVER_IMG=m"}, []string{"the built-in distribution starter", "kubectl --request-timeout=30s apply -f"}, "Install the operator"},
+		"REPLACE and SERVER_IMG": {[]string{"CONTEXT=k", "MODEL_SERVER_IMG=m", "INSTALLED=other", "REPLACE=yes", "SERVER_IMG=s:1"}, []string{"server         s:1"}, "Install the operator"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			kubectl := filepath.Join(t.TempDir(), "kubectl")
-			framework.NoError(t, os.WriteFile(kubectl, []byte(answers), 0o700))
+			framework.NoError(t, os.WriteFile(kubectl, []byte(fakeKubectl), 0o700))
 			cmd := exec.CommandContext(t.Context(), "./here.sh", "up")
 			cmd.Env = append([]string{"PATH=" + os.Getenv("PATH"), "KUBECTL=" + kubectl, "IMG=example.com/operator:1"}, c.env...)
 			out, err := cmd.CombinedOutput()
 			if err == nil {
-				t.Fatalf("it succeeds:\n%s", out)
+				t.Fatalf("succeeded without a cluster:\n%s", out)
 			}
 			for _, want := range append(c.want, "==> Use the cluster of the current kubeconfig\n", c.last) {
 				if !strings.Contains(string(out), want) {
-					t.Errorf("it does not print %q:\n%s", want, out)
+					t.Errorf("output lacks %q:\n%s", want, out)
 				}
 			}
 			if changes := strings.Contains(string(out), " apply -f"); changes != strings.HasPrefix(c.last, "Install") {
@@ -65,7 +65,7 @@ func TestDemoHereChecksBeforeItChanges(t *testing.T) {
 }
 
 // Bash opens the output of the port-forward only after expanding its command line, which takes half a second here.
-func TestDemoHereOutlastsALateStart(t *testing.T) {
+func TestDemoHereWaitsForSlowPortForward(t *testing.T) {
 	cmd := exec.CommandContext(t.Context(), "bash", "-euo", "pipefail", "-c", `
 eval "$(sed -n '/^forward_port()/,/^}/p' here.sh)"
 fail() { echo "$*"; exit 1; }
@@ -86,7 +86,7 @@ echo "$url"`)
 }
 
 // If the user stops the demo, it prints how to continue, without diagnostics.
-func TestDemoTellsAStopFromAFailure(t *testing.T) {
+func TestDemoDistinguishesStopFromFailure(t *testing.T) {
 	for status, want := range map[string]string{"130": `The demo was stopped in the step "Wait".`, "1": `The demo failed in the step "Wait".`} {
 		cmd := exec.CommandContext(t.Context(), "bash", "-euo", "pipefail", "-c", `. ./lib.sh; down_target=down; kubectl=echo; step_title=Wait; report_failure `+status)
 		out, err := cmd.CombinedOutput()

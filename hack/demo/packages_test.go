@@ -21,22 +21,22 @@ func TestDemoInstallsPackages(t *testing.T) {
 		user, install string
 		system        string // empty means Linux
 		missing, fail bool
-		bare          bool // Debian's Python without the venv module
+		noVenv        bool // Debian's Python without the venv module
 		want, silent  string
 	}{
-		"missing":      {user: "0", missing: true, want: "Install the Debian packages runc curl (not with LLSD_INSTALL=no)\n    apt-get update -qq\n    apt-get install -y -qq --no-install-recommends runc curl\n"},
-		"turned off":   {user: "0", install: "no", missing: true, fail: true, want: "apt-get install --no-install-recommends runc curl", silent: "==>"},
-		"bare Python":  {user: "0", bare: true, want: "    apt-get install -y -qq --no-install-recommends python3-venv\n"},
-		"there":        {user: "0", silent: "apt-get"},
-		"another user": {user: "1000", missing: true, fail: true, want: "sudo make demo; make demo-here", silent: "apt-get"},
-		"no Linux":     {system: "Darwin", missing: true, fail: true, want: "needs Linux; make demo-here", silent: "apt-get"},
+		"missing":        {user: "0", missing: true, want: "Install the Debian packages runc curl (not with LLSD_INSTALL=no)\n    apt-get update -qq\n    apt-get install -y -qq --no-install-recommends runc curl\n"},
+		"disabled":       {user: "0", install: "no", missing: true, fail: true, want: "apt-get install --no-install-recommends runc curl", silent: "==>"},
+		"no venv module": {user: "0", noVenv: true, want: "    apt-get install -y -qq --no-install-recommends python3-venv\n"},
+		"installed":      {user: "0", silent: "apt-get"},
+		"another user":   {user: "1000", missing: true, fail: true, want: "sudo make demo; make demo-here", silent: "apt-get"},
+		"not Linux":      {system: "Darwin", missing: true, fail: true, want: "needs Linux; make demo-here", silent: "apt-get"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			bin, status, python := t.TempDir(), "echo install ok installed", "exit 0"
 			if c.missing {
 				status = "exit 1"
 			}
-			if c.bare {
+			if c.noVenv {
 				python = "exit 1"
 			}
 			for program, text := range map[string]string{"uname": "echo " + cmp.Or(c.system, "Linux"), "python3": python, "id": "echo " + c.user, "dpkg-query": status, "apt-get": `echo apt-get "$@"`} {

@@ -56,7 +56,7 @@ func TestStable(t *testing.T) {}
 }
 
 // A test that fails once is reported as flaky, and the run passes. Other failures stay failures.
-func TestFailedTestIsRunAgain(t *testing.T) {
+func TestGotestRerunsFailedTests(t *testing.T) {
 	gotestsum := filepath.Join(t.TempDir(), "gotestsum")
 	build := exec.CommandContext(t.Context(), "go", "build", "-C", "../tools", "-o", gotestsum, "gotest.tools/gotestsum")
 	build.Env = append(os.Environ(), "GOFLAGS=")
@@ -87,13 +87,13 @@ func TestFailedTestIsRunAgain(t *testing.T) {
 			if (err != nil) != c.fails {
 				t.Errorf("%v\n%s", err, out)
 			}
-			var marks []string
+			var reported []string
 			for line := range strings.Lines(string(out)) {
 				if strings.HasPrefix(line, "flaky: ") || strings.HasPrefix(line, "FAIL suite") {
-					marks = append(marks, strings.TrimSpace(line))
+					reported = append(reported, strings.TrimSpace(line))
 				}
 			}
-			if diff := cmp.Diff(c.marks, marks); diff != "" {
+			if diff := cmp.Diff(c.marks, reported); diff != "" {
 				t.Errorf("marks (-want +got):\n%s\n%s", diff, out)
 			}
 		})

@@ -26,7 +26,7 @@ echo "$row"
 // The script fails if a release is newer than the catalog.
 //
 // Proves: R16.
-func TestUpstreamReportsWhatIsNewer(t *testing.T) {
+func TestUpstreamReportsNewerReleases(t *testing.T) {
 	version, err := exec.CommandContext(t.Context(), "bash", "-c", `. ../../tests/server/lib.sh && load_release newest && echo "$uv_version $version"`).Output()
 	framework.NoError(t, err)
 	uv, newest, _ := strings.Cut(strings.TrimSpace(string(version)), " ")
@@ -38,8 +38,8 @@ func TestUpstreamReportsWhatIsNewer(t *testing.T) {
 		framework.NoError(t, os.WriteFile(file, []byte(text), 0o700))
 	}
 	for newer, want := range map[string]struct {
-		fails bool
-		said  []string
+		fails  bool
+		output []string
 	}{
 		"":       {false, []string{"no release of ogx is newer than those of the catalog, of which " + newest + " is the newest"}},
 		newest:   {false, []string{"no release of ogx is newer"}},
@@ -52,7 +52,7 @@ func TestUpstreamReportsWhatIsNewer(t *testing.T) {
 		if _, failed := errors.AsType[*exec.ExitError](err); failed != want.fails || err != nil && !failed {
 			t.Errorf("newest %q: %v\n%s", newer, err, out)
 		}
-		for _, text := range want.said {
+		for _, text := range want.output {
 			if !strings.Contains(string(out), text) {
 				t.Errorf("newest %q: no %q in\n%s", newer, text, out)
 			}

@@ -21,8 +21,8 @@ type sample struct {
 	Text  string `json:"text"`
 }
 
-// first is the sample that the page begins with.
-const first = "v1alpha2-simple"
+// firstSample is the sample that the page begins with.
+const firstSample = "v1alpha2-simple"
 
 func main() {
 	if err := run(); err != nil {
@@ -44,11 +44,11 @@ func run() error {
 	if err != nil {
 		return err
 	}
-	answer, err := engine.Run(context.Background(), playground.Request{Text: samples[0].Text})
+	result, err := engine.Run(context.Background(), playground.Request{Text: samples[0].Text})
 	if err != nil {
 		return err
 	}
-	return encoder.Encode(map[string]any{"samples": samples, "lines": lines, "answer": answer})
+	return encoder.Encode(map[string]any{"samples": samples, "lines": lines, "answer": result})
 }
 
 // read returns the samples of the stored version of the API, beginning with first.
@@ -68,9 +68,9 @@ func read(dir string) ([]sample, error) {
 		_, own, _ := strings.Cut(string(text), "#\n") // the header has the license
 		samples = append(samples, sample{Name: name, Title: title, Text: own})
 	}
-	at := slices.IndexFunc(samples, func(s sample) bool { return s.Name == first })
+	at := slices.IndexFunc(samples, func(s sample) bool { return s.Name == firstSample })
 	if at < 0 {
-		return nil, fmt.Errorf("%s has no %s", dir, first)
+		return nil, fmt.Errorf("%s has no %s", dir, firstSample)
 	}
 	return slices.Concat(samples[at:at+1], samples[:at], samples[at+1:]), nil
 }

@@ -54,8 +54,8 @@ func parse(args []string) (*release, error) {
 	r := &release{}
 	flags := flag.NewFlagSet("release", flag.ContinueOnError)
 	flags.StringVar(&r.root, "root", ".", "the checkout")
-	flags.StringVar(&r.build, "build", "", "directory of what was built")
-	flags.StringVar(&r.output, "output", "", "directory of the release")
+	flags.StringVar(&r.build, "build", "", "directory of the build output")
+	flags.StringVar(&r.output, "output", "", "directory for the files of the release")
 	flags.StringVar(&r.version, "version", "", "version without v")
 	flags.StringVar(&r.commit, "commit", "", "commit of the sources")
 	flags.StringVar(&r.image, "image", "", "reference of the operator's image")
@@ -70,7 +70,7 @@ func parse(args []string) (*release, error) {
 		}
 	}
 	if *seconds <= 0 {
-		return nil, errors.New("-time is required: without the time of the commit, a release cannot be made again")
+		return nil, errors.New("-time is required: without the time of the commit, the release is not reproducible")
 	}
 	r.time = time.Unix(*seconds, 0).UTC()
 	return r, nil
@@ -122,7 +122,7 @@ func (r *release) files() ([]string, error) {
 }
 
 func (r *release) sbom(program, artifact string) error {
-	text, err := sbom.Of{
+	text, err := sbom.Input{
 		Program: program, Artifact: artifact, Version: r.version, Namespace: r.download + "/v" + r.version, Created: r.time,
 	}.JSON()
 	if err != nil {

@@ -38,7 +38,7 @@ func (r *release) platforms() ([]platform, error) {
 	for _, entry := range entries {
 		system, arch, found := strings.Cut(entry.Name(), "-")
 		if !found {
-			return nil, fmt.Errorf("%s: want OS-ARCH", entry.Name())
+			return nil, fmt.Errorf("%s: must be OS-ARCH", entry.Name())
 		}
 		list = append(list, platform{system, arch})
 	}
@@ -100,7 +100,7 @@ func (r *release) krew() error {
 		Spec: krewSpec{
 			Version: "v" + r.version, Homepage: "https://github.com/llamastack/llama-stack-k8s-operator",
 			ShortDescription: "Check and explain llama-stack servers",
-			Description:      "Shows what the llama-stack operator makes of a LlamaStackDistribution, checks it, converts it and explains its fields.\n",
+			Description:      "Shows what the llama-stack operator generates from a LlamaStackDistribution, validates and converts it, and explains its fields.\n",
 		},
 	}
 	for _, p := range platforms {

@@ -52,7 +52,7 @@ var released = []string{
 
 // The bytes depend neither on the directory nor on the time of the build.
 func TestReleaseIsReproducible(t *testing.T) {
-	first, second := makeRelease(t, built(t)), makeRelease(t, built(t))
+	first, second := makeRelease(t, buildDirectory(t)), makeRelease(t, buildDirectory(t))
 	var want []string
 	for _, file := range released {
 		want = append(want, strings.ReplaceAll(file, "_V_", "_"+version(t)+"_"))
@@ -74,8 +74,8 @@ func TestReleaseIsReproducible(t *testing.T) {
 	}
 }
 
-func TestReleaseFitsTogether(t *testing.T) {
-	out := makeRelease(t, built(t))
+func TestReleaseFilesAreConsistent(t *testing.T) {
+	out := makeRelease(t, buildDirectory(t))
 	sums := map[string]string{}
 	for line := range strings.Lines(read(t, out, "checksums.txt")) {
 		sum, file, _ := strings.Cut(strings.TrimSpace(line), "  ")
@@ -88,7 +88,7 @@ func TestReleaseFitsTogether(t *testing.T) {
 		t.Errorf("%d checksums of %d files", len(sums), len(released))
 	}
 
-	follow(t, out)
+	runVerification(t, out)
 
 	var krew krewPlugin
 	framework.NoError(t, yaml.UnmarshalStrict([]byte(read(t, out, "llamastack.krew.yaml")), &krew))
@@ -106,20 +106,20 @@ func TestReleaseFitsTogether(t *testing.T) {
 		t.Errorf("the krew manifest is %+v", krew)
 	}
 
-	var made statement
-	framework.NoError(t, json.Unmarshal([]byte(read(t, out, "provenance.json")), &made))
-	for _, s := range made.Subject {
+	var provenanceStatement statement
+	framework.NoError(t, json.Unmarshal([]byte(read(t, out, "provenance.json")), &provenanceStatement))
+	for _, s := range provenanceStatement.Subject {
 		if sums[s.Name] != s.Digest["sha256"] {
 			t.Errorf("the provenance has %s with %v, its checksum is %s", s.Name, s.Digest, sums[s.Name])
 		}
 	}
-	if len(made.Subject) != len(sums)-1 {
-		t.Errorf("%d subjects, %d checksums", len(made.Subject), len(sums))
+	if len(provenanceStatement.Subject) != len(sums)-1 {
+		t.Errorf("%d subjects, %d checksums", len(provenanceStatement.Subject), len(sums))
 	}
 }
 
 func TestImageArchiveHasAllArchitectures(t *testing.T) {
-	out := makeRelease(t, built(t))
+	out := makeRelease(t, buildDirectory(t))
 	dir := t.TempDir()
 	if text, err := exec.Command("tar", "-xf", filepath.Join(out, "operator-image.oci.tar"), "-C", dir).CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, text)
@@ -164,7 +164,7 @@ func TestSBOMNamesEveryModule(t *testing.T) {
 }
 
 func TestReleaseRejectsOtherVersions(t *testing.T) {
-	build := built(t)
+	build := buildDirectory(t)
 	for want, args := range map[string][]string{
 		"Chart.yaml has another version": arguments(t, build, t.TempDir(), "9.9.9", image+":v"+version(t)),
 		"dist/install.yaml does not":     arguments(t, build, t.TempDir(), version(t), image+":latest"),
@@ -195,8 +195,8 @@ func makeRelease(t *testing.T, build string) string {
 	return out
 }
 
-// built returns a build directory with a small program instead of the plugin and the operator.
-func built(t *testing.T) string {
+// buildDirectory returns a build directory with a small program instead of the plugin and the operator.
+func buildDirectory(t *testing.T) string {
 	t.Helper()
 	dir, source := t.TempDir(), t.TempDir()
 	write(t, filepath.Join(source, "go.mod"), "module example.com/small\n\ngo 1.26.0\n")
@@ -265,8 +265,8 @@ func member(path string, mode os.FileMode) string {
 	return path + " " + map[os.FileMode]string{0o755: "755", 0o644: "644"}[mode.Perm()]
 }
 
-// follow runs the block of docs/maintainers/releasing.md that verifies a download, in the directory of a release.
-func follow(t *testing.T, dir string) {
+// runVerification runs the block of docs/maintainers/releasing.md that verifies a download, in a release's directory.
+func runVerification(t *testing.T, dir string) {
 	t.Helper()
 	ran := 0
 	for _, b := range framework.CodeBlocks(t, filepath.Join(root, "docs", "maintainers", "releasing.md")) {

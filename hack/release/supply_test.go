@@ -91,7 +91,7 @@ func TestWorkflowsPinActionsByCommit(t *testing.T) {
 }
 
 // The signing job runs no code of the repository or its dependencies. Other jobs have read permission only.
-func TestWorkflowsHaveFewPermissions(t *testing.T) {
+func TestWorkflowsHaveMinimalPermissions(t *testing.T) {
 	signs := false
 	for name, text := range workflows(t) {
 		w := &workflow{}
@@ -102,16 +102,16 @@ func TestWorkflowsHaveFewPermissions(t *testing.T) {
 			t.Errorf("%s: permissions %v: want none but those of each job", name, w.Permissions)
 		}
 		for id, job := range w.Jobs {
-			may := job.Permissions
-			if writes := slices.ContainsFunc([]string{"id-token", "attestations"}, func(p string) bool { return may[p] == "write" }); !writes {
-				if fmt.Sprint(may) != "map[contents:read]" {
-					t.Errorf("%s: job %s: permissions %v: want contents: read", name, id, may)
+			permissions := job.Permissions
+			if writes := slices.ContainsFunc([]string{"id-token", "attestations"}, func(p string) bool { return permissions[p] == "write" }); !writes {
+				if fmt.Sprint(permissions) != "map[contents:read]" {
+					t.Errorf("%s: job %s: permissions %v: want contents: read", name, id, permissions)
 				}
 				continue
 			}
 			signs = true
-			if fmt.Sprint(may) != "map[attestations:write id-token:write]" {
-				t.Errorf("%s: job %s: permissions %v", name, id, may)
+			if fmt.Sprint(permissions) != "map[attestations:write id-token:write]" {
+				t.Errorf("%s: job %s: permissions %v", name, id, permissions)
 			}
 			for _, step := range job.Steps {
 				if strings.HasPrefix(step.Uses, "actions/checkout@") || regexp.MustCompile(`\b(make|go|npm|pip)\b`).MatchString(step.Run) {

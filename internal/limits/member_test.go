@@ -33,7 +33,7 @@ func TestMemberFindsValueWithoutDecoding(t *testing.T) {
 }
 
 // Proves: R63 (a field in another spelling must not hide a second value from the limits).
-func TestSpellingsCountsWhatDecodersTake(t *testing.T) {
+func TestSpellingsCountsKeysThatDecodersAccept(t *testing.T) {
 	for text, want := range map[string]int{
 		`{}`: 0, `[{"spec":1}]`: 0, `{"a":{"spec":1}}`: 0, `{"spec":1}`: 1, ` { "spec" : {} , "status" : 1 } `: 1,
 		`{"spec":1,"spec":2}`: 2, `{"SPEC":1}`: 1, `{"spec":1,"Spec":2}`: 2, `{"sp\u0065c":1}`: 1, `{"spec":1,"\u017fpec":2,"ſpec":3}`: 3,

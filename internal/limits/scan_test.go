@@ -85,7 +85,7 @@ func TestScanNeedsMemoryForItsLimitsOnly(t *testing.T) {
 }
 
 // Proves: R63.
-func TestCutSaysSoAndKeepsCharacters(t *testing.T) {
+func TestCutMarksTruncationAndKeepsCharacters(t *testing.T) {
 	if got := Cut("short", 5); got != "short" {
 		t.Errorf("%q", got)
 	}
@@ -101,7 +101,7 @@ func TestCutSaysSoAndKeepsCharacters(t *testing.T) {
 }
 
 // Proves: R63 (a list has at most 20 names).
-func TestNamesReportsHowManyAreLeftOut(t *testing.T) {
+func TestNamesReportsNumberOfOmittedNames(t *testing.T) {
 	names := strings.Split(strings.Repeat("n ", 24)+"n", " ")
 	if got := Names(names[:20]); strings.Count(got, "n") != 20 || strings.Contains(got, "more") {
 		t.Error(got)

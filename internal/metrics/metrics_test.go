@@ -87,7 +87,7 @@ func TestMetricsAreThoseThatAreDefined(t *testing.T) {
 }
 
 // Proves: L-33 (each gauge counts a custom resource once, until it is deleted or another replica leads).
-func TestResourcesCountByWhatTheyReportedLast(t *testing.T) {
+func TestResourcesCountByLastReport(t *testing.T) {
 	const names = "llamastack_distributions llamastack_distribution_problems llamastack_webhook_certificate_expiry_timestamp_seconds"
 	expect := func(m *Metrics, want string) {
 		t.Helper()

@@ -48,6 +48,7 @@ type Resource struct {
 
 	// override is the ConfigMap of spec.overrideConfig, if it is given.
 	override *manifest.Document
+	read     []*manifest.Document // the given ConfigMaps that the dry run read
 }
 
 // Note is an assumption about the cluster.
@@ -55,6 +56,9 @@ type Note struct {
 	// Path is the field and Text the assumption.
 	Path, Text string
 }
+
+// Reads reports whether the dry run read this document, a ConfigMap.
+func (r *Resource) Reads(d *manifest.Document) bool { return slices.Contains(r.read, d) }
 
 // Failed reports whether Problems has an error.
 func (r *Resource) Failed() bool { return r.Problems.HasErrors() }
@@ -123,7 +127,11 @@ func (c *Cluster) check(ctx context.Context, r *Resource, schema *admission.Sche
 	}
 	stored, rejections := schema.Admit(ctx, object)
 	for i := range rejections {
-		r.add(rejections[i].Problem)
+		p := rejections[i].Problem
+		if p.Reason == problem.UnknownField {
+			p.Fix = cmp.Or(fieldOfOtherVersion(r.Document.APIVersion(), p.Path), p.Fix)
+		}
+		r.add(p)
 	}
 	if hub := v1alpha2.GroupVersion.String(); r.Document.APIVersion() != hub {
 		if r.Failed() {
@@ -155,12 +163,30 @@ func (c *Cluster) check(ctx context.Context, r *Resource, schema *admission.Sche
 	}
 }
 
+// fieldOfOtherVersion returns the fix for an unknown field that only the other version has; empty for any other field.
+func fieldOfOtherVersion(apiVersion, path string) string {
+	older, newer := v1alpha1.GroupVersion.String(), v1alpha2.GroupVersion.String()
+	switch {
+	case apiVersion == older && schemas[newer]().Has(path):
+		fix := "this is a field of v1alpha2: change apiVersion to " + newer
+		if same := v1alpha1.PathOf(path); same != "" {
+			fix += ", or write " + same
+		}
+		return fix
+	case apiVersion == newer && schemas[older]().Has(path):
+		fix := "this is a field of v1alpha1: "
+		if same := v1alpha1.HubPathOf(path); same != "" {
+			return fix + "write " + same
+		}
+		return fix + "if the whole file is v1alpha1, change apiVersion to " + older + ", then convert it with " +
+			"kubectl llamastack convert --to v1alpha2"
+	}
+	return ""
+}
+
 // build builds the custom resource and adds problems and notes.
 func (c *Cluster) build(ctx context.Context, r *Resource, cr *v1alpha2.LlamaStackDistribution) {
 	in, unresolved := c.inputs(cr)
-	if ref, ok := in.OverrideRef(); ok {
-		r.override = c.configMaps[ref].document
-	}
 	if unresolved != nil && !r.Problems.Covers(unresolved.Path) {
 		r.addOperatorProblem(*unresolved)
 	}
@@ -178,6 +204,7 @@ func (c *Cluster) build(ctx context.Context, r *Resource, cr *v1alpha2.LlamaStac
 		r.Notes = append(r.Notes, Note{"spec.distribution", "the operator does not read the labels of this image: the " +
 			"given labels are not used"})
 	}
+	c.noteConfigMaps(r, in)
 	for i := range in.Endpoints {
 		if f := &in.Endpoints[i]; f.State == build.Unknown {
 			r.Notes = append(r.Notes, Note{f.Ref.Path, fmt.Sprintf("only the cluster knows the address of %s %s (namespace "+
@@ -188,6 +215,40 @@ func (c *Cluster) build(ctx context.Context, r *Resource, cr *v1alpha2.LlamaStac
 	if !r.Failed() {
 		r.Desired = desired
 	}
+}
+
+// noteConfigMaps keeps which given ConfigMaps the custom resource refers to, and adds a note if that of overrideConfig
+// is not given.
+func (c *Cluster) noteConfigMaps(r *Resource, in *build.Inputs) {
+	const path = "spec.overrideConfig.configMapName"
+	var refs []types.NamespacedName
+	for _, name := range []string{build.PlatformBundle, build.ServiceBundle} {
+		refs = append(refs, types.NamespacedName{Namespace: in.CR.Namespace, Name: name})
+	}
+	if bundle := in.NamedCABundle(); bundle != nil {
+		refs = append(refs, types.NamespacedName{Namespace: bundle.Namespace, Name: bundle.Name})
+	}
+	if ref, ok := in.OverrideRef(); ok {
+		refs = append(refs, ref)
+		r.override = c.configMaps[ref].document
+		if r.override == nil {
+			r.Notes = append(r.Notes, Note{r.pathOf(path), fmt.Sprintf("ConfigMap %s (namespace %s) was not given, so its "+
+				"content is not checked: pass it with -f", ref.Name, ref.Namespace)})
+		}
+	}
+	for _, ref := range refs {
+		if cm, given := c.configMaps[ref]; given {
+			r.read = append(r.read, cm.document)
+		}
+	}
+}
+
+// pathOf returns the path of a v1alpha2 field in the document's version.
+func (r *Resource) pathOf(path string) string {
+	if older := v1alpha1.PathOf(path); older != "" && r.Document.APIVersion() == v1alpha1.GroupVersion.String() {
+		return older
+	}
+	return path
 }
 
 func (r *Resource) sort() {
@@ -206,7 +267,7 @@ func (r *Resource) addOperatorProblem(p problem.Problem) {
 	if p.FixedBySettings() {
 		p.Fix += settingsHint
 	}
-	if path := v1alpha1.PathOf(p.Path); path != "" && r.Document.APIVersion() == v1alpha1.GroupVersion.String() {
+	if path := r.pathOf(p.Path); path != p.Path {
 		p.Fix += " (in v1alpha2: " + p.Path + ")"
 		p.Path = path
 	}

@@ -5,6 +5,8 @@ package offline
 import (
 	"cmp"
 	"context"
+	"slices"
+	"strings"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha1"
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
@@ -17,9 +19,11 @@ import (
 // Kinds returns the target apiVersions of ConvertKind.
 func Kinds() []string { return []string{ogx.APIVersion, v1alpha2.GroupVersion.String()} }
 
-// IsOGXServer reports whether the document is an OGXServer of the supported version.
+// IsOGXServer reports whether the document is an OGXServer. Manifests in the field name v1alpha1, too; its fields are
+// read as those of the supported version.
 func IsOGXServer(d *manifest.Document) bool {
-	return d.APIVersion() == ogx.APIVersion && d.Kind() == ogx.Kind
+	group, version, _ := strings.Cut(ogx.APIVersion, "/")
+	return slices.Contains([]string{group + "/" + version, group + "/v1alpha1"}, d.APIVersion()) && d.Kind() == ogx.Kind
 }
 
 // ConvertKind converts a LlamaStackDistribution or an OGXServer to one of Kinds. It warns about each field that the

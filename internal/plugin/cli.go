@@ -19,6 +19,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/plugin/migrate"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/plugin/playground"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/plugin/portforward"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/plugin/register"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/plugin/render"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/plugin/report"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/plugin/status"
@@ -30,7 +31,7 @@ import (
 const long = `Work with LlamaStackDistributions.
 
 Without a cluster: render and validate them, convert them to the other version of the API, migrate environment
-variables to providers, and explain fields, provider types and reasons.
+variables to providers, explain fields, provider types and reasons, and print registrations of distributions.
 
 With a cluster: show their status and what an edit or an upgrade would change, connect to servers and ask them
 questions, collect a bug report, and prepare the downgrade to release 0.9.`
@@ -69,7 +70,7 @@ func newRoot(streams cli.Streams, connect cluster.Connect) *cobra.Command {
 		status.New(streams, connect), diff.New(streams, connect), upgradecheck.New(streams, connect),
 		report.New(streams, connect), logs.New(streams, connect), portforward.New(streams, connect),
 		chat.New(streams, connect),
-		label.New(streams), playground.New(streams), downgradeprepare.New(streams), version.New(streams),
+		label.New(streams), register.New(streams), playground.New(streams), downgradeprepare.New(streams), version.New(streams),
 	)
 	return root
 }

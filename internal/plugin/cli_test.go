@@ -11,7 +11,7 @@ import (
 )
 
 // Proves: NFR-004 (wrong usage has its own exit code, and the message points to the help).
-func TestWrongUsage(t *testing.T) {
+func TestInvalidUsage(t *testing.T) {
 	const sample = samplesDir + "/v1alpha2-simple.yaml"
 	for want, args := range map[string][]string{
 		`unknown command "rendr" for "kubectl llamastack"`:              {"rendr"},
@@ -35,7 +35,7 @@ func TestWrongUsage(t *testing.T) {
 }
 
 // Proves: NFR-004, FR-075 (the error names the missing or invalid file).
-func TestWrongFiles(t *testing.T) {
+func TestInvalidFiles(t *testing.T) {
 	const sample = samplesDir + "/v1alpha2-simple.yaml"
 	for want, args := range map[string][]string{
 		"missing.yaml: no such file":        {"render", "-f", "missing.yaml"},

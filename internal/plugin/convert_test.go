@@ -92,7 +92,7 @@ func TestConvertRefuses(t *testing.T) {
 }
 
 // Proves: MIG-EX, MIG-ANN, R22, R53 (an inadmissible value converts in both directions, with a warning).
-func TestConvertLosesNothingOfWhatIsRefused(t *testing.T) {
+func TestConvertKeepsInadmissibleValues(t *testing.T) {
 	const file = "testdata/convert/refused.yaml"
 	warnings := ""
 	for _, document := range strings.SplitAfter(read(t, file), "---\n") {
@@ -162,6 +162,10 @@ func TestConvertToOGXServerAndBack(t *testing.T) {
 	}
 	if checked := run(t, back.out, "validate", "-f", "-"); checked.code != cli.ExitOK {
 		t.Errorf("after the way there and back:\n%s", checked.out)
+	}
+	older := run(t, strings.Replace(there.out, ogx, "ogx.io/v1alpha1", 1), "convert", "-f", "-", "--to", own)
+	if older.code != cli.ExitOK || older.out != back.out {
+		t.Errorf("from ogx.io/v1alpha1: exit code %d: %s\n%s", older.code, older.err, cmp.Diff(back.out, older.out))
 	}
 	file := write(t, "apiVersion: llamastack.io/v1alpha1\nkind: LlamaStackDistribution\nmetadata: {name: a}\nspec:\n  server:\n    distribution: {name: starter}\n"+
 		"    containerSpec: {port: 9000}\n    tlsConfig: {caBundle: {configMapName: ca}}\n"+

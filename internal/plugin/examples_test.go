@@ -25,7 +25,7 @@ const (
 	whyDeclared = "what the variable said, config.yaml says"
 	whyUnread   = "the distribution reads no such variable: it has never done anything"
 	whySuffix   = "the server takes the variable as it is, an endpoint is completed by the path that the provider's API is at"
-	whyModel    = "a variable that nobody reads registers no model; spec.resources does"
+	whyModel    = "an unused variable registers no model; spec.resources does"
 	whyLegacy   = "release 0.9 gives every server these variables, for a command or an image of the user's own; the images of llama-stack read none of them"
 	whyKey      = "the distribution reads VLLM_API_TOKEN: the key of the guide's VLLM_API_KEY reaches the model server in v1alpha2 only"
 )
@@ -282,7 +282,7 @@ func imagesOwn(t *testing.T, image string) string {
 			}
 		}
 	}
-	t.Fatalf("nobody knows what %s runs", image)
+	t.Fatalf("the release of %s is unknown", image)
 	return ""
 }
 

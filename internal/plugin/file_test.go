@@ -71,7 +71,7 @@ func TestNoVerbWaitsForAFileThatIsNotRegular(t *testing.T) {
 }
 
 // A pipe is readable, as in: validate -f <(helm template …).
-func TestReadsWhatAShellHandsOver(t *testing.T) {
+func TestVerbsReadPipes(t *testing.T) {
 	from, to, err := os.Pipe()
 	framework.NoError(t, err)
 	t.Cleanup(func() { _ = from.Close() })

@@ -80,7 +80,7 @@ func randomImage(t *testing.T) v1.Image {
 const smallBase = "version: 2\napis: [inference]\nproviders: {inference: []}\n"
 
 // Proves: FR-027a, FR-027b (the operator reads the written label or layer; the rest of the image is unchanged).
-func TestLabelPutsAConfigurationIntoAnImage(t *testing.T) {
+func TestLabelWritesConfigurationToImage(t *testing.T) {
 	for name, content := range map[string]string{"label": smallBase, "layer": smallBase + "# " + strings.Repeat("x", 60_000) + "\n"} {
 		t.Run(name, func(t *testing.T) {
 			reference := imageSite(t, randomImage(t))
@@ -107,7 +107,7 @@ func TestLabelPutsAConfigurationIntoAnImage(t *testing.T) {
 // Proves: R88 (what the server refuses or ignores in the base is a warning before anyone uses the image).
 func TestLabelWarnsOfWhatTheServerIgnores(t *testing.T) {
 	reference := imageSite(t, randomImage(t))
-	base := file(t, "version: 2\ndistro_name: a\nproviders: {}\nstorage: {backends: {}, stores: {}}\nmodels: []\n")
+	base := file(t, "version: 2\ndistro_name: a\nproviders: {}\nstorage: {backends: {kv_default: {type: kv_sqlite, db_path: /a}, sql_default: {type: sql_sqlite, db_path: /b}}, stores: {}}\nmodels: []\n")
 	r := run(t, "", "label", reference, "--config", base, "--server-version", "1.5.0", "--push", "--plain-http")
 	if want := "warning: " + base + ":5:9: models: the server ignores this: release line 1.5 has no such field: remove it\n"; r.code != cli.ExitOK || r.err != want {
 		t.Errorf("exit code %d, %q, want %q", r.code, r.err, want)
@@ -223,7 +223,7 @@ func TestLabelWritesTheRelease(t *testing.T) {
 	}
 }
 
-func TestLabelRefusesWhatTheOperatorWould(t *testing.T) {
+func TestLabelRejectsWhatTheOperatorRejects(t *testing.T) {
 	reference := imageSite(t, randomImage(t))
 	good := file(t, smallBase)
 	for code, refused := range map[int]map[string][]string{
@@ -305,7 +305,7 @@ func TestRenderReadsLabelsFromTheRegistry(t *testing.T) {
 // Registries redirect reads. Writes must go to the registry itself.
 //
 // Proves: NFR-003.
-func TestLabelFollowsNoRedirectOfWhatItWrites(t *testing.T) {
+func TestLabelFollowsNoRedirectOfUploads(t *testing.T) {
 	elsewhere := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		t.Errorf("the address of a redirect was asked: %s %s", r.Method, r.URL)
 	}))

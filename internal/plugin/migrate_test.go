@@ -34,8 +34,7 @@ func TestMigrate(t *testing.T) {
 			"{name: VLLM_URL, value: 'http://vllm:8000/v1'}", "{name: OLLAMA_URL, value: 'http://ollama:11434/v1'}", "{name: INFERENCE_MODEL, value: x}",
 			"{name: OLLAMA_INFERENCE_MODEL, value: 'llama3.2:1b'}",
 		),
-		// If a field contains only a part of a variable, the provider and all of its variables stay.
-		"part-of-a-field": withVariables(
+		"inner-field": withVariables(
 			"{name: VLLM_URL, value: 'http://vllm:8000/v1'}", "{name: VLLM_TLS_VERIFY, value: 'false'}", "{name: VLLM_MAX_TOKENS, value: '8192'}",
 			"{name: VLLM_API_TOKEN, valueFrom: {secretKeyRef: {name: creds, key: token}}}", "{name: INFERENCE_MODEL, value: m}",
 		),
@@ -47,7 +46,22 @@ func TestMigrate(t *testing.T) {
 			"{name: VLLM_URL, value: 'http://first:8000/v1'}", "{name: INFERENCE_MODEL, value: m1}",
 			"{name: VLLM_URL, value: 'http://last:8000/v1'}", "{name: INFERENCE_MODEL, value: m2}",
 		),
-		"referred-to": withVariables("{name: OLLAMA_URL, value: 'http://ollama:11434/v1'}", "{name: MINE, value: '$(OLLAMA_URL)/x'}"),
+		"url-from-a-secret": withVariables(
+			"{name: VLLM_URL, valueFrom: {secretKeyRef: {name: creds, key: url}}}", "{name: VLLM_API_TOKEN, valueFrom: {secretKeyRef: {name: creds, key: token}}}",
+			"{name: OLLAMA_URL, valueFrom: {secretKeyRef: {name: creds, key: url, optional: true}}}",
+		),
+		// The distribution has the same default.
+		"token-that-is-none": withVariables("{name: VLLM_URL, value: 'http://vllm:8000/v1'}", "{name: VLLM_API_TOKEN, value: fake}"),
+		"network-policy":     withVariables("{name: VLLM_URL, value: 'http://vllm:8000/v1'}") + "  network: {allowedFrom: {namespaces: [apps]}}\n",
+		"database": strings.Replace(withVariables(
+			"{name: VLLM_URL, value: 'http://vllm:8000/v1'}", "{name: POSTGRES_HOST, value: pg}", "{name: POSTGRES_PASSWORD, valueFrom: {secretKeyRef: {name: pg, key: password}}}",
+		), "name: starter", "name: postgres-demo", 1),
+		"unknown-distribution": strings.Replace(withVariables(
+			"{name: VLLM_URL, value: 'https://vllm:8443/v1'}", "{name: VLLM_TLS_VERIFY, value: 'false'}", "{name: INFERENCE_MODEL, value: m}", "{name: FMS_ORCHESTRATOR_URL, value: 'http://x'}",
+		), "name: starter", "name: rh-dev", 1),
+		"unconditional": strings.Replace(withVariables("{name: VLLM_URL, value: 'http://vllm:8000/v1'}"), "name: starter", "name: remote-vllm", 1),
+		"image":         strings.Replace(withVariables("{name: VLLM_URL, value: 'http://vllm:8000/v1'}"), "name: starter", "image: 'quay.io/example/server:0.6.1'", 1),
+		"referred-to":   withVariables("{name: OLLAMA_URL, value: 'http://ollama:11434/v1'}", "{name: MINE, value: '$(OLLAMA_URL)/x'}"),
 	}
 	for _, example := range []string{"ollama", "vllm-with-api-key", "override-config", "network-policy-and-tls", "full-featured"} {
 		cases["guide-"+example] = read(t, "../../api/v1alpha1/testdata/conversion/"+example+"/before.yaml")
@@ -87,12 +101,73 @@ func TestMigrateKeepsDocumentsOfOtherKinds(t *testing.T) {
 	}
 }
 
-func TestMigrateOfAWrongResourceIsAnError(t *testing.T) {
+func TestMigrateRejectsInvalidResource(t *testing.T) {
 	text := strings.Replace(withVariables("{name: A, value: b}"), "starter", "strater", 1)
 	if r := run(t, text, "migrate", "-f", "-"); r.code != cli.ExitFailure || r.out != "" || !strings.Contains(r.err, `did you mean "starter"?`) {
 		t.Errorf("exit code %d:\n%s%s", r.code, r.err, r.out)
 	}
 	if r := run(t, "kind: ConfigMap\napiVersion: v1\n", "migrate", "-f", "-"); r.code != cli.ExitFailure || !strings.Contains(r.err, "no LlamaStackDistribution") {
 		t.Errorf("exit code %d:\n%s", r.code, r.err)
+	}
+}
+
+// Each file of testdata/migrate/own is a resource with a configuration of its own, as users write them. A golden file
+// holds standard error, then the result without the ConfigMap.
+//
+// Proves: R88, US-7.1.
+func TestMigrateMovesOwnConfigurations(t *testing.T) {
+	files, err := filepath.Glob("testdata/migrate/own/*.yaml")
+	if err != nil || len(files) < 8 {
+		t.Fatalf("%d files: %v", len(files), err)
+	}
+	for _, file := range files {
+		name := strings.TrimSuffix(filepath.Base(file), ".yaml")
+		t.Run(name, func(t *testing.T) {
+			r := run(t, "", "migrate", "-f", file)
+			if r.code != cli.ExitOK || !strings.Contains(r.err, "  moved from the file:\n") || !strings.Contains(r.err, "  verified: ") ||
+				strings.Contains(r.err, "canary") {
+				t.Errorf("exit code %d:\n%s", r.code, r.err)
+			}
+			made, _, _ := strings.Cut(r.out, "---\napiVersion: v1\ndata:\n")
+			if strings.Contains(made, "overrideConfig") || strings.Contains(made, "canary") {
+				t.Errorf("the result:\n%s", made)
+			}
+			expect.File(t, filepath.Join("testdata", "migrate", "own", name+".txt"), r.err+"---\n"+made)
+			if strings.Contains(r.err, "  assumed:\n") {
+				return // the result is checked against what is assumed of the file
+			}
+			again := run(t, made, "migrate", "-f", "-")
+			if again.out != made || !strings.Contains(again.err, "  verified: the configuration is the same\n") {
+				t.Errorf("of what is migrated already, another one is made:\n%s%s", again.err, again.out)
+			}
+		})
+	}
+}
+
+// Without its ConfigMap, an override stays, and the output says what is missing.
+func TestMigrateAsksForTheConfigMap(t *testing.T) {
+	text, _, _ := strings.Cut(read(t, "testdata/migrate/own/ollama.yaml"), "---\n")
+	r := run(t, text, "migrate", "-f", "-")
+	if r.code != cli.ExitOK || !strings.Contains(r.out, "overrideConfig:\n    configMapName: cfg\n") ||
+		!strings.Contains(r.err, "ConfigMap cfg is not among the files: give it with another -f, and its configuration is moved, too") {
+		t.Errorf("exit code %d:\n%s%s", r.code, r.err, r.out)
+	}
+}
+
+// A configuration alone becomes a resource.
+//
+// Proves: R88.
+func TestMigrateTakesAConfigurationAlone(t *testing.T) {
+	file := write(t, "version: 2\nimage_name: My Server\napis: [inference]\nproviders:\n  inference:\n"+
+		"  - {provider_id: vllm, provider_type: 'remote::vllm', config: {url: 'http://vllm:8000/v1', api_token: canary-4711}}\n")
+	r := run(t, "", "migrate", "-f", file)
+	for _, want := range []string{"name: my-server\n", "name: starter\n", "endpoint: http://vllm:8000/v1\n", "name: my-server-vllm\n"} {
+		if !strings.Contains(r.out, want) {
+			t.Errorf("no %q in\n%s", want, r.out)
+		}
+	}
+	if r.code != cli.ExitOK || strings.Contains(r.out+r.err, "canary") || strings.Contains(r.out, "overrideConfig") ||
+		!strings.HasPrefix(r.err, "note: "+file+":1 is taken for a server of the distribution starter, release line ") {
+		t.Errorf("exit code %d:\n%s%s", r.code, r.err, r.out)
 	}
 }

@@ -88,7 +88,7 @@ func operatorData(t *testing.T, file string) map[string]string {
 
 // Proves: FR-075, R54, R17 (the ConfigMap has the same bytes, and objects differ only in values that need the
 // operator's key, its build or the API server).
-func TestRenderIsWhatTheOperatorApplies(t *testing.T) {
+func TestRenderMatchesAppliedObjects(t *testing.T) {
 	cases := map[string]string{"testdata/good/in-house.yaml": "testdata/settings.yaml", "testdata/good/overrides.yaml": ""}
 	for _, sample := range glob(t, samplesDir+"/v1alpha2-*.yaml") {
 		cases[sample] = ""
@@ -199,7 +199,7 @@ func list(t *testing.T, text string) []any {
 }
 
 // Proves: R54 (the output has no hash that is made without the operator's key).
-func TestRenderMakesNoUnkeyedHash(t *testing.T) {
+func TestRenderHasNoUnkeyedHash(t *testing.T) {
 	out := mustRun(t, "", "render", "-f", samplesDir+"/v1alpha2-simple.yaml", "-o", "yaml")
 	for _, annotation := range []string{names.AnnotationInputHash, names.AnnotationSecretsHash, names.AnnotationBuild} {
 		if !strings.Contains(out, annotation+": <on-cluster>\n") {
@@ -207,10 +207,10 @@ func TestRenderMakesNoUnkeyedHash(t *testing.T) {
 		}
 	}
 	// The content of a ConfigMap in the cluster is unknown too.
-	overridden := mustRun(t, "apiVersion: llamastack.io/v1alpha2\nkind: LlamaStackDistribution\nmetadata: {name: a}\n"+
+	r := run(t, "apiVersion: llamastack.io/v1alpha2\nkind: LlamaStackDistribution\nmetadata: {name: a}\n"+
 		"spec: {distribution: {name: starter}, overrideConfig: {configMapName: mine}}", "render", "-f", "-", "-o", "yaml")
-	if !strings.Contains(overridden, names.AnnotationConfigHash+": <on-cluster>\n") {
-		t.Errorf("%s does not read <on-cluster>:\n%s", names.AnnotationConfigHash, overridden)
+	if !strings.Contains(r.out, names.AnnotationConfigHash+": <on-cluster>\n") {
+		t.Errorf("%s does not read <on-cluster>:\n%s%s", names.AnnotationConfigHash, r.out, r.err)
 	}
 }
 
@@ -254,7 +254,7 @@ func TestRenderWithSettings(t *testing.T) {
 }
 
 // Proves: R14, R28 (the flags describe an unknown image; naming the resolved release changes nothing).
-func TestRenderStandInForAnImage(t *testing.T) {
+func TestRenderFlagsDescribeUnknownImage(t *testing.T) {
 	out := mustRun(t, "", "render", "-f", "testdata/bad/unknown-image.yaml", "--base", "testdata/base.yaml", "--server-version", "0.7.1")
 	if !strings.Contains(out, "# Base configuration: registry.example.com/own:nightly\n") || !strings.Contains(out, "base_url: http://a:8000/v1\n") {
 		t.Errorf("not made from the given base:\n%s", out)
@@ -364,7 +364,7 @@ func TestRenderWithImageLabels(t *testing.T) {
 }
 
 // Proves: R14 (labels that the operator would not read are ignored, with a note).
-func TestRenderUsesLabelsOnlyWhereTheOperatorDoes(t *testing.T) {
+func TestRenderUsesLabelsAsTheOperatorDoes(t *testing.T) {
 	labels := write(t, `{"com.ogx.distribution.version": "1.4.0", "io.llamastack.config.base64": "`+
 		base64.StdEncoding.EncodeToString([]byte("version: 2\napis: [inference]\nproviders: {inference: []}\n"))+`"}`)
 	sample := read(t, samplesDir+"/v1alpha2-simple.yaml")
@@ -417,7 +417,7 @@ data:
 		}
 	}
 	if strings.Contains(given.out, "FDESMBAGA1UEAwwJdGVzdC1jYS0yMCAXDTI2MTEyMjA4MzUwNloYDzIxMjYxMDI5") {
-		t.Error("a key that nobody names is trusted")
+		t.Error("an unreferenced key is trusted")
 	}
 	refused := run(t, resource+strings.ReplaceAll(configMaps, "allow-from", "other"), "render", "-f", "-", "-o", "yaml")
 	if want := "ConfigMap trusted in namespace shared does not exist, or does not allow namespace ai to use it"; refused.code == 0 || !strings.Contains(refused.err, want) {
@@ -436,7 +436,7 @@ data:
 }
 
 // Proves: R72 (references in podDefaults count for the pods, as in the cluster).
-func TestRenderCountsWhatPodDefaultsReferTo(t *testing.T) {
+func TestRenderCountsReferencesOfPodDefaults(t *testing.T) {
 	operatorSettings := filepath.Join(t.TempDir(), "settings.yaml")
 	framework.WriteFile(t, operatorSettings, "podDefaults: |\n  overrides: {envFrom: [{secretRef: {name: team-keys}}]}\n")
 	const stack = "apiVersion: llamastack.io/v1alpha2\nkind: LlamaStackDistribution\nmetadata: {name: a}\nspec: {distribution: {name: starter}}\n"

@@ -118,16 +118,20 @@ func hostileCommands(t *testing.T) map[string][][]string {
 			{"--to", "v1alpha1", "-f", wrong}, {"--to", "v1alpha1", "-f", unreadable}, {"--to", "v1alpha1", "-f", odd}, {"--to", "v1alpha2", "-f", old},
 			{"--to", "v1alpha2", "-f", old, "-o", "json"}, {"--to", "ogx.io/v1beta1", "-f", odd}, {"--to", evilName, "-f", odd},
 		},
-		"migrate":           {{"-f", wrong}, {"-f", unreadable}, {"-f", odd}, {"-f", old}, {"-f", old, "-o", "json"}},
-		"upgrade-check":     {{"-f", wrong, "--to", "0.7"}, {"-f", unreadable, "--to", "0.7"}, {"-f", odd, "--to", "0.7"}, {"-f", odd, "--to", evilName}},
-		"diff":              {{"-f", wrong}, {"-f", unreadable}, {"-f", odd}, {"-f", odd, "-o", "yaml"}},
-		"explain":           {{evilName}, {"spec." + evilName}, {"remote::" + evilName}, {"resources." + evilName}},
-		"status":            {{}, {"my-stack"}, {evilName}, {"my-stack", "-o", "yaml"}, {"my-stack", "-o", "json"}},
-		"report":            {{"my-stack", "-f", filepath.Join(dir, evilName+".tar.gz")}, {evilName}, {"my-stack", "-o", "yaml", "-f", filepath.Join(dir, evilName)}},
-		"logs":              {{"my-stack"}, {"my-stack", "-o", "json"}, {"my-stack", "-o", "yaml"}, {evilName}},
-		"port-forward":      {{"my-stack"}, {"my-stack", "-o", "json"}, {evilName}},
-		"chat":              {{"my-stack", "hello"}, {"my-stack", "hello", "-o", "json"}, {"my-stack", "hello", "-o", "yaml"}, {evilName, "hello"}},
-		"label":             {{"registry.example/a:1", "--config", missing, "--push"}, {"oci-archive:" + missing, "--config", odd, "-o", missing}, {evilName, "--config", odd, "--push"}},
+		"migrate":       {{"-f", wrong}, {"-f", unreadable}, {"-f", odd}, {"-f", old}, {"-f", old, "-o", "json"}},
+		"upgrade-check": {{"-f", wrong, "--to", "0.7"}, {"-f", unreadable, "--to", "0.7"}, {"-f", odd, "--to", "0.7"}, {"-f", odd, "--to", evilName}},
+		"diff":          {{"-f", wrong}, {"-f", unreadable}, {"-f", odd}, {"-f", odd, "-o", "yaml"}},
+		"explain":       {{evilName}, {"spec." + evilName}, {"remote::" + evilName}, {"resources." + evilName}},
+		"status":        {{}, {"my-stack"}, {evilName}, {"my-stack", "-o", "yaml"}, {"my-stack", "-o", "json"}},
+		"report":        {{"my-stack", "-f", filepath.Join(dir, evilName+".tar.gz")}, {evilName}, {"my-stack", "-o", "yaml", "-f", filepath.Join(dir, evilName)}},
+		"logs":          {{"my-stack"}, {"my-stack", "-o", "json"}, {"my-stack", "-o", "yaml"}, {evilName}},
+		"port-forward":  {{"my-stack"}, {"my-stack", "-o", "json"}, {evilName}},
+		"chat":          {{"my-stack", "hello"}, {"my-stack", "hello", "-o", "json"}, {"my-stack", "hello", "-o", "yaml"}, {evilName, "hello"}},
+		"label":         {{"registry.example/a:1", "--config", missing, "--push"}, {"oci-archive:" + missing, "--config", odd, "-o", missing}, {evilName, "--config", odd, "--push"}},
+		"register": {
+			{odd, "--image", "registry.example.com/a:1.5.0", "--name", evilName}, {"registry.example.com/a:1.5.0", "--config", odd, "--name", "a", "--mount-path", evilName},
+			{odd, "--image", evilName, "--name", "a"},
+		},
 		"playground":        {{evilName}},
 		"downgrade-prepare": {{"--kubeconfig", missing}},
 		"version":           {{evilName}},
@@ -135,7 +139,7 @@ func hostileCommands(t *testing.T) map[string][][]string {
 }
 
 // Proves: NFR-003 (no stream of any command contains control characters or workflow commands).
-func TestNoVerbSendsATerminalWhatSomeoneElseWrote(t *testing.T) {
+func TestVerbsEscapeUntrustedTerminalOutput(t *testing.T) {
 	t.Setenv("GITHUB_ACTIONS", "true")
 	connect := hostileCluster(t)
 	all := hostileCommands(t)
@@ -163,7 +167,7 @@ func checkSafe(t *testing.T, args []string, code int, out, errs string) {
 	if i := slices.Index(args, "-o"); i > 0 && args[0] != "label" {
 		format = args[i+1]
 	}
-	forPrograms := slices.Contains([]string{"json", "yaml"}, format) || slices.Contains([]string{"render", "convert", "migrate"}, args[0])
+	forPrograms := slices.Contains([]string{"json", "yaml"}, format) || slices.Contains([]string{"render", "convert", "migrate", "register"}, args[0])
 	for name, text := range map[string]string{"standard output": out, "standard error": errs} {
 		text = strings.ReplaceAll(text, "\r\n", "\n")
 		if i := strings.IndexFunc(text, func(r rune) bool {

@@ -158,7 +158,7 @@ func againstWhole(t *testing.T, objects string) string {
 	whole := read(t, filepath.Join("testdata", "samples", wholeSample+".yaml"))
 	from, to := name.FindStringSubmatch(whole), name.FindStringSubmatch(objects)
 	if from == nil || to == nil {
-		t.Fatal("no ServiceAccount tells the name of the resource")
+		t.Fatal("no ServiceAccount has the name of the resource")
 	}
 	before, after := byKind(t, strings.ReplaceAll(whole, from[1], to[1])), byKind(t, objects)
 	difference, err := golden.Diff(before, after)

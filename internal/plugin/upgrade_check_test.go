@@ -64,7 +64,7 @@ func TestUpgradeCheckForPrograms(t *testing.T) {
 }
 
 // The problems' texts may differ in the release line.
-func TestUpgradeCheckLeavesOutProblemsOfBothReleases(t *testing.T) {
+func TestUpgradeCheckOmitsProblemsOfBothReleases(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "cr.yaml")
 	text := "apiVersion: llamastack.io/v1alpha2\nkind: LlamaStackDistribution\nmetadata: {name: a}\n" +
 		"spec:\n  distribution: {name: starter}\n  providers: {inference: {provider: 'remote::homegrown', endpoint: 'http://a:1'}}\n"
@@ -80,7 +80,7 @@ func TestUpgradeCheckLeavesOutProblemsOfBothReleases(t *testing.T) {
 	}
 }
 
-func TestUpgradeCheckRefusesWrongUsage(t *testing.T) {
+func TestUpgradeCheckRejectsInvalidUsage(t *testing.T) {
 	const sample = samplesDir + "/v1alpha2-simple.yaml"
 	for want, args := range map[string][]string{
 		"set either a name or --filename":       {"--to", catalog.Newest()},

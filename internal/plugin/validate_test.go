@@ -41,7 +41,7 @@ func TestBadInput(t *testing.T) {
 // Proves: FR-075, FR-013.
 func TestSamplesAreValid(t *testing.T) {
 	r := run(t, "", "validate", "-f", samplesDir)
-	want := fmt.Sprintf("%d checked, 2 with errors or warnings, 2 of other kinds skipped\n", len(glob(t, samplesDir+"/v1alpha2-*.yaml"))+1)
+	want := fmt.Sprintf("%d checked, 2 with errors or warnings, 1 of other kinds skipped\n", len(glob(t, samplesDir+"/v1alpha2-*.yaml"))+1)
 	// Notes: endpointFrom addresses are known only in the cluster, and one sample uses safety.
 	notes := strings.Split(r.err, "\n")[:3]
 	for i, what := range []string{
@@ -92,7 +92,7 @@ func TestValidateEndsWithOK(t *testing.T) {
 }
 
 // Proves: R61, FR-075 (values that Kubernetes rejects are found offline, with the field of the custom resource).
-func TestValidateFindsWhatKubernetesRefuses(t *testing.T) {
+func TestValidateFindsObjectsThatKubernetesRejects(t *testing.T) {
 	wrong := slices.Concat(framework.RejectedValues(), framework.InvalidNames())
 	var documents strings.Builder
 	for i, c := range wrong {
@@ -157,7 +157,7 @@ func TestValidateForGitHub(t *testing.T) {
 
 // Proves: NFR-004.
 func TestValidateAsJSON(t *testing.T) {
-	const clean = samplesDir + "/override-config.yaml" // with a ConfigMap, which is skipped
+	const clean = samplesDir + "/override-config.yaml" // with a ConfigMap, which counts as read
 	r := run(t, read(t, "testdata/bad/unknown-field.yaml"), "validate", "-f", "-", "-f", "testdata/bad/no-yaml.yaml", "-o", "json", clean)
 	var got struct {
 		Valid            bool
@@ -167,7 +167,7 @@ func TestValidateAsJSON(t *testing.T) {
 	if err := json.Unmarshal([]byte(r.out), &got); err != nil {
 		t.Fatalf("%v:\n%s", err, r.out)
 	}
-	if r.code != cli.ExitFailure || r.err != "" || got.Valid || got.Checked != 2 || got.Skipped != 1 || len(got.Findings) != 2 {
+	if r.code != cli.ExitFailure || r.err != "" || got.Valid || got.Checked != 2 || got.Skipped != 0 || len(got.Findings) != 2 {
 		t.Fatalf("exit code %d, standard error %q, result %+v", r.code, r.err, got)
 	}
 	if f := got.Findings[0]; f["file"] != "testdata/bad/no-yaml.yaml" || f["line"] != 3.0 || f["severity"] != "error" || f["code"] != "InvalidField" || f["path"] != "document" {
@@ -207,10 +207,95 @@ func TestValidateDirectories(t *testing.T) {
 	}
 }
 
+// Proves: FR-075 (a hook that gets every YAML file of a repository passes over Helm templates, and names them).
+func TestValidateSkipsHelmTemplates(t *testing.T) {
+	const head = "apiVersion: llamastack.io/v1alpha2\nkind: LlamaStackDistribution\n"
+	dir := t.TempDir()
+	texts := map[string]string{
+		"conditional": "{{- if .Values.enabled }}\n" + head + "metadata: {name: a}\nspec: {distribution: {name: starter}}\n---\n{{- end }}\n",
+		"value":       head + "metadata:\n  name: {{ .Release.Name }}\nspec:\n  replicas: {{ .Values.replicas }}\n",
+		"include":     head + "metadata:\n  name: a\n  {{- include \"labels\" . | nindent 2 }}\n",
+		"quoted":      head + "metadata:\n  name: \"{{ .Release.Name }}\"\nspec: {distribution: {name: starter}}\n",
+	}
+	for name, text := range texts {
+		framework.WriteFile(t, filepath.Join(dir, name+".yaml"), text)
+	}
+	for name, line := range map[string]int{"conditional": 1, "value": 4, "include": 5, "quoted": 4} {
+		file := filepath.Join(dir, name+".yaml")
+		want := fmt.Sprintf("%s:%d: note: skipped a Helm template: check what it renders: helm template CHART | kubectl llamastack validate -f -\n"+
+			"0 checked, 0 with errors or warnings, 0 of other kinds skipped, 1 Helm template skipped\n", file, line)
+		for _, format := range []string{"text", "json", "github"} {
+			r := run(t, "", "validate", "--strict", "-o", format, file)
+			if r.code != cli.ExitOK || !strings.HasPrefix(want, r.err) || r.err == "" || strings.Contains(r.out, "error") {
+				t.Errorf("%s: exit code %d, want\n%sgot\n%s%s", format, r.code, want, r.err, r.out)
+			}
+		}
+		// Other verbs and standard input have no other file to go on with.
+		if r := run(t, read(t, file), "validate", "-f", "-"); name != "quoted" && (r.code != cli.ExitFailure ||
+			!strings.Contains(r.out, ": error: document: not YAML: ") || !strings.Contains(r.out, ": this looks like a Helm template: pass what helm template prints\n")) {
+			t.Errorf("%s from standard input: exit code %d:\n%s", name, r.code, r.out)
+		}
+		if r := run(t, "", "render", "-f", file); name != "quoted" && (r.code != cli.ExitFailure || !strings.Contains(r.err, ": this looks like a Helm template: ")) {
+			t.Errorf("%s in render: exit code %d:\n%s", name, r.code, r.err)
+		}
+	}
+	r := run(t, "", "validate", dir, "testdata/bad/unknown-field.yaml")
+	if r.code != cli.ExitFailure || strings.Count(r.err, ": note: skipped a Helm template: ") != len(texts) || strings.Count(r.out, "\n") != 1 {
+		t.Errorf("beside a wrong file: exit code %d:\n%s%s", r.code, r.out, r.err)
+	}
+	// Braces of other languages, and in YAML that is valid, hide no error.
+	for what, text := range map[string]string{
+		"Jinja":           head + "metadata:\n  name: {{ name }}\n",
+		"a comment":       "# {{ .Values.x }}\n" + head + "metadata:\n  name: [\n",
+		"a prompt":        head + "metadata: {name: A}\nspec: {distribution: {name: starter}, providers: {inference: {provider: vllm, endpoint: 'http://v:1', settings: {prompt: '{{ $x }} {{ content }}'}}}}\n",
+		"a valid comment": "# {{ .Values.x }}\n" + head + "metadata: {name: A}\nspec: {distribution: {name: starter}}\n",
+	} {
+		if r := run(t, "", "validate", write(t, text)); r.code != cli.ExitFailure || strings.Contains(r.out+r.err, "Helm template") {
+			t.Errorf("%s: exit code %d:\n%s%s", what, r.code, r.out, r.err)
+		}
+	}
+}
+
+// Proves: FR-075 (a list is read as its items; a template and a server of the successor's kind say what to do with them).
+func TestValidateNamesWhatItCannotCheck(t *testing.T) {
+	const item = "\n- apiVersion: llamastack.io/v1alpha2\n  kind: LlamaStackDistribution\n  metadata: {name: \"${NAME}\"}\n  spec: {distribution: {name: starter}}\n"
+	const template = "kind: Template\nmetadata: {name: t}\nparameters: [{name: NAME}]\nobjects:"
+	list := write(t, "apiVersion: v1\nkind: List\nitems:"+strings.Replace(item, "${NAME}", "A", 1))
+	if r := run(t, "", "validate", list); r.code != cli.ExitFailure || !strings.HasPrefix(r.out, list+":6: error: A: metadata.name: Invalid value: \"A\": ") {
+		t.Errorf("a list: exit code %d:\n%s", r.code, r.out)
+	}
+	const convert = "skipped OGXServer s: it belongs to the operator of OGX, the successor of llama-stack: convert it: kubectl llamastack convert -f FILE --to llamastack.io/v1alpha2"
+	for text, want := range map[string]string{
+		"apiVersion: template.openshift.io/v1\n" + template + item:                        "skipped Template t with LlamaStackDistribution ${NAME}: fill in its parameters: oc process --local -f FILE | kubectl llamastack validate -f -",
+		"apiVersion: v1\n" + template + item + item:                                       "skipped Template t with LlamaStackDistribution ${NAME}, ${NAME}: fill in its parameters: oc process --local -f FILE | kubectl llamastack validate -f -",
+		"apiVersion: template.openshift.io/v1\n" + template + "\n- {kind: Secret}\n- 1\n": "",
+		"apiVersion: example.com/v1\n" + template + item:                                  "",
+		"apiVersion: ogx.io/v1beta1\nkind: OGXServer\nmetadata: {name: s}\n":              convert,
+		"apiVersion: ogx.io/v1alpha1\nkind: OGXServer\nmetadata: {name: s}\n":             convert,
+		"apiVersion: ogx.io/v1alpha1\nkind: Other\nmetadata: {name: s}\n":                 "",
+	} {
+		file := write(t, text)
+		r := run(t, "", "validate", file)
+		if want != "" {
+			want = file + ":1: note: " + strings.ReplaceAll(want, "FILE", file) + "\n"
+		}
+		if r.code != cli.ExitOK || r.out != "" || r.err != want+"0 checked, 0 with errors or warnings, 1 of other kinds skipped\n" {
+			t.Errorf("exit code %d, want\n%sgot\n%s%s", r.code, want, r.out, r.err)
+		}
+		rendered := run(t, "", "render", "-f", file)
+		if want = strings.ReplaceAll(want, "llamastack validate", "llamastack render"); rendered.code != cli.ExitFailure || !strings.HasPrefix(rendered.err, want) {
+			t.Errorf("render: exit code %d, want\n%sgot\n%s", rendered.code, want, rendered.err)
+		}
+		if from := run(t, text, "validate", "-f", "-"); want != "" && !strings.Contains(from.err, " -f FILE ") {
+			t.Errorf("standard input:\n%s", from.err)
+		}
+	}
+}
+
 // Each finding has a documented reason, a line, and a field path, which is "document" if the document is unreadable.
 //
 // Proves: NFR-004, FR-075, R74.
-func TestEachFindingHasItsPlace(t *testing.T) {
+func TestEachFindingHasReasonLineAndPath(t *testing.T) {
 	known := map[problem.Reason]bool{}
 	for _, row := range problem.Rows() {
 		known[row.Reason] = true
@@ -338,7 +423,7 @@ spec:
 // An unknown distribution hides no other problem, and adds no problems that a known distribution would not have.
 //
 // Proves: R74.
-func TestAnUnknownDistributionHidesNothing(t *testing.T) {
+func TestUnknownDistributionHidesNoOtherProblem(t *testing.T) {
 	const known, unknown = "distribution: {name: starter}", "distribution: {name: nobody}"
 	with, without := t.TempDir(), t.TempDir()
 	tried := 0
@@ -381,7 +466,7 @@ func problemsBeside(t *testing.T, dir string) map[string]bool {
 }
 
 // Proves: R81 (each invalid entry of a settings file is reported).
-func TestValidateChecksSettingsAlone(t *testing.T) {
+func TestValidateChecksSettingsWithoutResources(t *testing.T) {
 	if r := run(t, "", "validate", "--settings", "testdata/settings.yaml"); r.code != cli.ExitOK || r.out != "" {
 		t.Errorf("exit code %d, %s%s", r.code, r.out, r.err)
 	}
@@ -401,7 +486,7 @@ func TestValidateChecksSettingsAlone(t *testing.T) {
 }
 
 // Proves: R81, R47 (settings and their registered distributions are checked, in either order).
-func TestValidateChecksRegistrationsAlone(t *testing.T) {
+func TestValidateChecksRegistrationsWithoutResources(t *testing.T) {
 	sample := "../../config/samples/settings/"
 	both := read(t, sample+"registered-distribution.yaml") + "---\n" + read(t, sample+"mirrors.yaml")
 	for name, c := range map[string]struct {
@@ -413,6 +498,7 @@ func TestValidateChecksRegistrationsAlone(t *testing.T) {
 			strings.Replace(both, "    - inference\n", "    - [\n", 1),
 			": error: ConfigMap distribution-rh-dev: config.yaml: base configuration rh-dev: not YAML: line ", cli.ExitFailure,
 		},
+		"only foreign":   {strings.Replace(strings.Replace(both, "  image: ", "  imag: ", 1), "  serverVersion: ", "  version: ", 1), "", cli.ExitOK},
 		"unknown key":    {strings.Replace(both, "  image: ", "  imag: ", 1), `data[imag]: Unsupported value: did you mean "image"?`, cli.ExitFailure},
 		"unreadable key": {both + "  distributions: '- ['\n", "error: ConfigMap llama-stack-operator-config, key distributions: not a YAML map", cli.ExitFailure},
 		"no effect": {
@@ -428,7 +514,7 @@ func TestValidateChecksRegistrationsAlone(t *testing.T) {
 }
 
 // An unreadable file is counted, and its error has no line.
-func TestValidateCountsWhatItCannotRead(t *testing.T) {
+func TestValidateCountsUnreadableDocuments(t *testing.T) {
 	r := run(t, "", "validate", "absent.yaml")
 	if want := "absent.yaml: error: document: cannot be read: no such file or directory\n"; r.code != cli.ExitFailure || r.out != want {
 		t.Errorf("exit code %d, %swant %s", r.code, r.out, want)

@@ -29,7 +29,7 @@ func index(s string) (value any) {
 }
 
 // Proves: R63, L-28 (the log and the error do not contain the panic's value).
-func TestCatchMakesAPanicAnError(t *testing.T) {
+func TestCatchReturnsPanicAsError(t *testing.T) {
 	const canary = "sk-canary"
 	var logged strings.Builder
 	log := funcr.New(func(_, args string) { logged.WriteString(args) }, funcr.Options{})
@@ -46,7 +46,7 @@ func TestCatchMakesAPanicAnError(t *testing.T) {
 	if err := question(canary); !errors.Is(err, problem.ErrInternal) {
 		t.Errorf("%v", err)
 	}
-	if text := logged.String(); strings.Contains(text, canary) || !strings.Contains(text, "it panicked") || !strings.Contains(text, "TestCatchMakesAPanicAnError") {
+	if text := logged.String(); strings.Contains(text, canary) || !strings.Contains(text, "it panicked") || !strings.Contains(text, "TestCatchReturnsPanicAsError") {
 		t.Error(text)
 	}
 }

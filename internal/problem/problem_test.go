@@ -84,7 +84,7 @@ func TestFieldErrorHasTheSameText(t *testing.T) {
 	}
 }
 
-func TestNewKeepsWhatIsSet(t *testing.T) {
+func TestNewKeepsSetFields(t *testing.T) {
 	if got := New(Problem{Reason: SecretNotFound, Path: "spec.a"}); got.Class != WaitingForDependency || got.Severity != Error || got.Condition != "SecretsResolved" {
 		t.Errorf("%+v", got)
 	}
@@ -169,7 +169,7 @@ func TestRetryReturnsTransientErrors(t *testing.T) {
 }
 
 // Proves: R63.
-func TestMessageSaysHowManyAreLeftOut(t *testing.T) {
+func TestMessageReportsNumberOfOmittedProblems(t *testing.T) {
 	var many List
 	for i := range 500 {
 		many = append(many, Problem{Path: fmt.Sprintf("spec.a[%d]", i), Detail: strings.Repeat("ü", 60)})
@@ -238,7 +238,7 @@ func TestCoversFieldsAndTheirParts(t *testing.T) {
 }
 
 // Errors without a watch are polled. Warnings are not.
-func TestPolledIsForErrorsThatNobodyWatches(t *testing.T) {
+func TestPolledSelectsUnwatchedProblems(t *testing.T) {
 	polled := 0
 	for _, row := range Rows() {
 		if got := (List{{Reason: row.Reason, Severity: Error}}).Polled(); got != row.Polled {
@@ -256,7 +256,7 @@ func TestPolledIsForErrorsThatNobodyWatches(t *testing.T) {
 	}
 }
 
-func TestAddFoundAddsWhatThereIs(t *testing.T) {
+func TestAddFoundAddsProblemIfPresent(t *testing.T) {
 	var c Collector
 	c.AddFound(nil)
 	c.AddFound(&Problem{Reason: InvalidField, Path: "spec.a"})

@@ -31,7 +31,7 @@ func TestNearest(t *testing.T) {
 }
 
 // A word without letters matches no name.
-func TestNearestToNothing(t *testing.T) {
+func TestNearestIgnoresWordsWithoutLetters(t *testing.T) {
 	if got, ok := Nearest("_", []string{"endpoint"}); ok {
 		t.Errorf("Nearest found %q", got)
 	}

@@ -134,7 +134,7 @@ func TestInstallUnpacksTheWheelsOfAllProviders(t *testing.T) {
 }
 
 // Proves: R46 (the error names the wheel; no file is outside of the directory, and none runs at startup).
-func TestInstallNamesWhatItRefuses(t *testing.T) {
+func TestInstallReportsRejectedPackages(t *testing.T) {
 	info := wheel("x", "1", nil)
 	broken := t.TempDir()
 	if err := os.WriteFile(filepath.Join(broken, "x.whl"), []byte("no archive"), 0o600); err != nil {
@@ -189,7 +189,7 @@ func TestInstallNamesWhatItRefuses(t *testing.T) {
 }
 
 // Proves: R46 (a package without the module that the server loads is an error before the server starts).
-func TestInstallLooksForTheModuleOfTheServer(t *testing.T) {
+func TestInstallDetectsServerModule(t *testing.T) {
 	from := source(t, wheel("one", "1.0", files{"one/provider.py": "", "two/provider/__init__.py": "", "three/four/provider.cpython-312.so": "", "five/providers.txt": ""}))
 	for module, want := range map[string]bool{"one": true, "two": true, "three.four": true, "three": false, "five": false, "": true} {
 		_, err := prepared(t).Install(&providerinstaller.Provider{ID: "x", Source: from, Module: module})
@@ -199,7 +199,7 @@ func TestInstallLooksForTheModuleOfTheServer(t *testing.T) {
 	}
 }
 
-func TestPrepareStartsAnew(t *testing.T) {
+func TestPrepareRemovesFormerFiles(t *testing.T) {
 	layout := prepared(t)
 	if _, err := layout.Install(&providerinstaller.Provider{ID: "first", Source: source(t, wheel("old", "1.0", files{"old.py": "old"}))}); err != nil {
 		t.Fatal(err)

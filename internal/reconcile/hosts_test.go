@@ -18,7 +18,7 @@ import (
 )
 
 // Proves: R62 (the warning follows each change of a host, and nothing else starts a reconcile).
-func TestChangesOfHostsConcernTheYounger(t *testing.T) {
+func TestHostChangesReconcileYoungerResources(t *testing.T) {
 	tree := func(name, created string, generation int64, expose string) client.Object {
 		u := gather.NewTree()
 		if err := yaml.Unmarshal([]byte("{apiVersion: llamastack.io/v1alpha2, kind: LlamaStackDistribution, metadata: {namespace: ns, name: "+name+

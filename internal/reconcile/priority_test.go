@@ -17,7 +17,7 @@ func named(name string) types.NamespacedName {
 }
 
 // Proves: R63 (an edit goes before hundreds of new custom resources and those found at the operator's start).
-func TestEditsGoBeforeWhatWaits(t *testing.T) {
+func TestEditsPrecedeWaitingReconciles(t *testing.T) {
 	q := priorityqueue.New[reconcile.Request]("test")
 	defer q.ShutDown()
 	for i := range 500 {

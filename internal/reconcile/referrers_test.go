@@ -82,9 +82,9 @@ func TestReferrersOfSecret(t *testing.T) {
 	if got := texts(r.referrersOf(objects.KindSecret)(t.Context(), secret)); !slices.Equal(got, []string{"ai/object", "ai/second"}) {
 		t.Errorf("woken: %v", got)
 	}
-	secret.Name = "nobody's"
+	secret.Name = "unreferenced"
 	if got := texts(r.referrersOf(objects.KindSecret)(t.Context(), secret)); len(got) != 0 {
-		t.Errorf("woken by a Secret that nobody names: %v", got)
+		t.Errorf("an unreferenced Secret starts reconciles: %v", got)
 	}
 }
 

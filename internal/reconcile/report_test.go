@@ -112,7 +112,7 @@ func TestReportOutcome(t *testing.T) {
 			problem.Problem{Class: problem.Transient, Condition: v1alpha2.ConditionConfigGenerated, Reason: "X", Detail: "m", Err: errTimeout},
 			nil, ctrl.Result{}, errTimeout, false,
 		},
-		"written by somebody else": {
+		"written by another client": {
 			terminalProblem(problem.ObjectRejected), apierrors.NewConflict(resource, "a", errors.New("modified")), ctrl.Result{RequeueAfter: conflictDelay}, nil, true,
 		},
 		"gone":          {terminalProblem(problem.ObjectRejected), apierrors.NewNotFound(resource, "a"), ctrl.Result{}, nil, true},

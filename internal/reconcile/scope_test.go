@@ -11,7 +11,7 @@ import (
 )
 
 // Proves: R74 (any other error ends the validation).
-func TestOnlyAnUnknownDistributionLeavesTheRestToJudge(t *testing.T) {
+func TestUnknownDistributionAllowsFurtherChecks(t *testing.T) {
 	unknown := problem.Problem{Reason: problem.UnknownDistribution, Path: "spec.distribution.name"}
 	failed := problem.Problem{Reason: problem.LookupFailed, Path: "spec.providers.inference.apiKey"}
 	for name, c := range map[string]struct {

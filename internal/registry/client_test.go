@@ -144,7 +144,7 @@ func TestImageReadsLabels(t *testing.T) {
 	}
 }
 
-func TestDigestAsksOnceForATagAndNeverForADigest(t *testing.T) {
+func TestDigestRequestsTagOnceAndDigestNever(t *testing.T) {
 	s := serve(t, httptest.NewServer)
 	pushed := image(t, nil)
 	reference := s.push(t, pushed)
@@ -256,7 +256,7 @@ func TestImageUsesCredentials(t *testing.T) {
 }
 
 // Proves: FR-027f, R14.
-func TestImageTrustsTheGivenCACertificates(t *testing.T) {
+func TestImageTrustsConfiguredCACertificates(t *testing.T) {
 	s := serve(t, httptest.NewTLSServer)
 	reference := s.push(t, image(t, map[string]string{"a": "b"}))
 	roots := x509.NewCertPool()
@@ -357,12 +357,12 @@ func TestErrorsHaveKinds(t *testing.T) {
 	}
 	_, err := registry.New(registry.Options{Local: []string{"127.0.0.1:1"}}).Image(until(t), "127.0.0.1:1/team/none:1", nil)
 	if registry.KindOf(err) != registry.Unreachable || !registry.KindOf(err).IsTransient() {
-		t.Errorf("nobody there: %v is %s", err, registry.KindOf(err))
+		t.Errorf("no listener: %v is %s", err, registry.KindOf(err))
 	}
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := registry.New(registry.Options{}).Image(ended, "127.0.0.1:1/team/none:1", nil); registry.KindOf(err) != registry.Unreachable {
-		t.Errorf("nobody waits: %v is %s", err, registry.KindOf(err))
+		t.Errorf("canceled: %v is %s", err, registry.KindOf(err))
 	}
 	for _, reference := range []string{"127.0.0.1:1/team/none:1", "169.254.169.254/team/none:1", "localhost:1/none:1"} {
 		if _, err := registry.New(registry.Options{}).Image(until(t), reference, nil); registry.KindOf(err) != registry.Refused {
@@ -374,7 +374,7 @@ func TestErrorsHaveKinds(t *testing.T) {
 	}
 }
 
-func TestWrongDigestsAreRefused(t *testing.T) {
+func TestInvalidDigestsAreRejected(t *testing.T) {
 	lies := false
 	s := serve(t, httptest.NewServer, func(w http.ResponseWriter, r *http.Request) bool {
 		if lies && strings.Contains(r.URL.Path, "/blobs/") {

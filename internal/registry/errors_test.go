@@ -11,7 +11,7 @@ import (
 )
 
 // Proves: FR-027f (the library also tries plain HTTP for a slow local registry).
-func TestAnUntrustedCertificateIsTheReason(t *testing.T) {
+func TestUntrustedCertificateIsReported(t *testing.T) {
 	untrusted := &url.Error{Op: "Get", URL: "https://localhost", Err: &tls.CertificateVerificationError{Err: x509.UnknownAuthorityError{}}}
 	plain := &url.Error{Op: "Get", URL: "http://localhost", Err: errRefused}
 	for want, err := range map[Kind]error{Unreachable: errors.Join(untrusted, plain), Refused: plain} {

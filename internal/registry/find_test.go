@@ -20,7 +20,7 @@ func layerOf(t *testing.T, entries ...entry) v1.Layer {
 }
 
 // Proves: R46, R63 (FindFile returns the file that a container sees).
-func TestFindFileReadsWhatAContainerSees(t *testing.T) {
+func TestFindFileMergesLayers(t *testing.T) {
 	const file = "lls-provider/lls-provider-spec.yaml"
 	lower := layerOf(t, entry{"lls-provider/", "", tar.TypeDir}, entry{"./" + file, "lower", tar.TypeReg})
 	other := layerOf(t, entry{"lls-provider/", "", tar.TypeDir}, entry{"lls-provider/packages/a.whl", "a wheel", tar.TypeReg})
@@ -76,7 +76,7 @@ func TestFindFileBoundsAllLayers(t *testing.T) {
 }
 
 // Proves: R63 (all layers share one bound, because a manifest can repeat a small layer that unpacks to a large one).
-func TestFindFileBoundsWhatLayersUnpackTo(t *testing.T) {
+func TestFindFileLimitsUnpackedSize(t *testing.T) {
 	many := make([]entry, 30_000)
 	for n := range many {
 		many[n] = entry{"a", "", tar.TypeReg}

@@ -103,7 +103,7 @@ func TestFileReadsALayer(t *testing.T) {
 	}
 }
 
-func TestFileExplainsWhatItCannotRead(t *testing.T) {
+func TestFileReportsUnreadableFiles(t *testing.T) {
 	for name, c := range map[string]struct {
 		layer v1.Layer
 		want  registry.Kind

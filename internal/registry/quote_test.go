@@ -18,7 +18,7 @@ import (
 const inner = "canary-of-an-inner-server"
 
 // Proves: R7, R14, R63 (an image name or a registry can lead to any server that the operator can reach).
-func TestErrorsQuoteNoAnswer(t *testing.T) {
+func TestErrorsQuoteNoResponse(t *testing.T) {
 	writes := func(status int, header, value, body string) func(http.ResponseWriter, *http.Request) bool {
 		return func(w http.ResponseWriter, _ *http.Request) bool {
 			w.Header().Set(header, value)

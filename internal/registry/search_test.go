@@ -31,7 +31,7 @@ func installed(called, version string) []entry {
 }
 
 // Proves: R92, R63 (layers may have any form, and the package any directory).
-func TestFindMatchReadsWhatAContainerSees(t *testing.T) {
+func TestFindMatchMergesLayers(t *testing.T) {
 	lower := layerOf(t, installed("llama_stack", "0.7.1")...)
 	other := layerOf(t, append(installed("llama_stack_client", "0.7.1"), installed("torch", "2.9.0")...)...)
 	for name, c := range map[string]struct {
@@ -95,7 +95,7 @@ func TestFindMatchHasBounds(t *testing.T) {
 }
 
 // Proves: R63, R92 (the result is cached, because the same image would take as long again).
-func TestFindMatchEndsWhereALayerIsSlow(t *testing.T) {
+func TestFindMatchStopsAtSlowLayer(t *testing.T) {
 	ended := make(chan struct{})
 	t.Cleanup(func() { close(ended) })
 	slow := false

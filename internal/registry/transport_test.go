@@ -11,7 +11,7 @@ import (
 
 // Proves: R14, R63 (private addresses need a setting or a cloud's registry; addresses of the machine are always
 // refused).
-func TestRegistryLeadsOutsideOnly(t *testing.T) {
+func TestPrivateRegistryAddressesAreRejected(t *testing.T) {
 	client := New(Options{
 		Local: []string{"named.example.com", "10.1.2.3:5000"}, PlainHTTP: []string{"plain.example.com"},
 		Trusted: func(registry string) bool { return strings.HasSuffix(registry, ".cloud.example.com") },

@@ -14,7 +14,7 @@ import (
 )
 
 // Proves: NFR-006, R63 (a slow zstd layer holds its unpack slot for a limited time).
-func TestUnpackEndsLayersThatComeSlowly(t *testing.T) {
+func TestUnpackStopsSlowLayers(t *testing.T) {
 	encoder, err := zstd.NewWriter(nil)
 	if err != nil {
 		t.Fatal(err)

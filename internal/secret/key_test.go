@@ -24,7 +24,7 @@ const pkcs8 = "PRIVATE KEY"
 // A server reads the first private key of its file, in any common PEM format.
 //
 // Proves: R8, R7.
-func TestKeyProblemTakesEachFormOfThePrivateKeyOfACertificate(t *testing.T) {
+func TestKeyProblemAcceptsEachPrivateKeyFormat(t *testing.T) {
 	ec := must(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))
 	rsaKey := must(rsa.GenerateKey(rand.Reader, 2048))
 	_, ed, err := ed25519.GenerateKey(rand.Reader)

@@ -40,7 +40,7 @@ func TestRedactHidesKnownValuesInEveryForm(t *testing.T) {
 }
 
 // Proves: R7 (texts that look like a secret are redacted even if they are in no Secret, and the cause stays readable).
-func TestRedactHidesWhatLooksLikeASecret(t *testing.T) {
+func TestRedactHidesSecretLikeValues(t *testing.T) {
 	for line, want := range map[string]string{
 		"ModuleNotFoundError: No module named 'redis'":                         "ModuleNotFoundError: No module named 'redis'",
 		"ValueError: Provider `gone` not found":                                "ValueError: Provider `gone` not found",

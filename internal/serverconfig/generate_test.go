@@ -239,7 +239,7 @@ func TestResult(t *testing.T) {
 }
 
 // Proves: R17, R50.
-func TestResultCountsWhatTheResourceConfigures(t *testing.T) {
+func TestResultCountsConfiguredProviders(t *testing.T) {
 	result := generate(t, over(t, goldenLine, &v1alpha2.LlamaStackDistributionSpec{
 		Providers: &v1alpha2.ProvidersSpec{
 			Inference: open(t, object{"provider": "vllm", "endpoint": "http://vllm:8000"}), Safety: open(t, object{"provider": "llama-guard"}),
@@ -264,7 +264,7 @@ func TestResultCountsWhatTheResourceConfigures(t *testing.T) {
 }
 
 // Proves: R26.
-func TestInsecureWhereTheLineNeedsIt(t *testing.T) {
+func TestInsecureIsSetIfReleaseLineRequiresIt(t *testing.T) {
 	in := input(t, "testdata/vllm-with-key", "0.7")
 	line := *in.Line
 	line.NeedsInsecure = true

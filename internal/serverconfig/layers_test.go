@@ -23,7 +23,7 @@ var floors = [][]string{
 	{"provider"},
 	{"server", "resource", "auth", "external"},
 	{"disabled", "integrity"},
-	{"lint"},
+	{"lint", "migrate"},
 	{"."},
 }
 

@@ -226,7 +226,7 @@ func TestGenerateReportsFewAndShortProblems(t *testing.T) {
 }
 
 // Proves: R63 (a spec over a limit is rejected before it is processed).
-func TestGenerateRefusesWhatIsOverTheBounds(t *testing.T) {
+func TestGenerateRejectsSpecsAboveLimits(t *testing.T) {
 	spec := shapes["models"].spec(t, limits.Models+1)
 	result, findings := serverconfig.Generate(t.Context(), over(t, "0.7", spec))
 	if want := "spec.resources.models: Too many: 1001: must have at most 1000 items"; result != nil || len(findings) != 1 || !strings.HasPrefix(findings[0].String(), want) {
@@ -272,9 +272,9 @@ func TestGenerateRefusesConfigThatIsTooLarge(t *testing.T) {
 // Proves: R63 (a canceled generation reports no error of the user).
 func TestGenerateStopsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
-	cancel(errors.New("nobody waits"))
+	cancel(errors.New("caller stopped"))
 	result, findings := serverconfig.Generate(ctx, over(t, "0.7", shapes["models"].spec(t, 10)))
-	if result != nil || len(findings) != 1 || findings[0].Reason != problem.LookupFailed || !strings.Contains(findings[0].String(), "nobody waits") {
+	if result != nil || len(findings) != 1 || findings[0].Reason != problem.LookupFailed || !strings.Contains(findings[0].String(), "caller stopped") {
 		t.Errorf("%v %v", result, findings)
 	}
 }

@@ -11,7 +11,7 @@ import (
 )
 
 // Only files of the server's own pod count, and only of enabled providers.
-func TestLocalStateNamesWhatAnotherPodDoesNotSee(t *testing.T) {
+func TestLocalStateListsUnsharedStorage(t *testing.T) {
 	base := parseBase(t, "mine", []byte(`
 version: 2
 providers:

@@ -11,7 +11,7 @@ import (
 // Problems that may follow from an unreadable value are left out. Independent problems stay.
 //
 // Proves: R74.
-func TestMisreadingCausesOnlyWhatMayFollowFromIt(t *testing.T) {
+func TestParseErrorSuppressesOnlyItsConsequences(t *testing.T) {
 	const entry, setting = "spec.providers.inference[1]", "spec.providers.inference[1].settings.a"
 	for name, c := range map[string]struct {
 		misread string

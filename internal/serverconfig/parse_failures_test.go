@@ -43,7 +43,7 @@ resources:
 // An unreadable value causes one error, without consequential ones. Errors elsewhere are still reported.
 //
 // Proves: R74.
-func TestGenerateReportsWhatIsWrongAndNoConsequences(t *testing.T) {
+func TestGenerateReportsErrorsWithoutConsequences(t *testing.T) {
 	const elsewhere = "spec.providers.inference[1].endpoint"
 	if p := problemsOf(t, decodeYAML(t, []byte(wholeSpec))).Errors(); len(p) > 0 {
 		t.Fatalf("the spec itself: %s", p.Message())

@@ -21,7 +21,7 @@ import (
 // The table of tiers lists exactly the fields that need a configuration.
 //
 // Proves: R45.
-func TestTableOfTiersNamesWhatNeedsAConfiguration(t *testing.T) {
+func TestTierTableListsFieldsThatRequireConfiguration(t *testing.T) {
 	text := framework.ReadFile(t, "../../docs/configuration.md")
 	row := regexp.MustCompile(`(?m)^\| 2 \| ([^|]*)\|`).FindSubmatch(text)
 	if row == nil {

@@ -77,7 +77,7 @@ func body(text string) string {
 }
 
 // Proves: R63 (the error is a fixed text, and the probe ends).
-func TestAskReportsHostileServersWithFixedTexts(t *testing.T) {
+func TestProbeReportsHostileServersWithFixedTexts(t *testing.T) {
 	const get = "GET /v1/version: "
 	for name, c := range map[string]struct {
 		server func(net.Conn)
@@ -149,7 +149,7 @@ func TestAskReportsHostileServersWithFixedTexts(t *testing.T) {
 }
 
 // Proves: R63 (a server that sends byte after byte reaches the probe's own timeout).
-func TestAskHasADeadlineOfItsOwn(t *testing.T) {
+func TestProbeHasItsOwnDeadline(t *testing.T) {
 	t.Parallel()
 	_, err := New().Probe(t.Context(), Server{URL: "http://" + listen(t, sendRepeatedly(ok+"\r\n", " ", 100*time.Millisecond))})
 	if err == nil || err.Error() != "GET /v1/version: no response in time" {
@@ -158,7 +158,7 @@ func TestAskHasADeadlineOfItsOwn(t *testing.T) {
 }
 
 // Proves: R63 (redirects and proxies of the environment are ignored).
-func TestAskGoesNowhereElse(t *testing.T) {
+func TestProbeIgnoresRedirectsAndProxies(t *testing.T) {
 	var elsewhere atomic.Int32
 	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		elsewhere.Add(1)
@@ -194,7 +194,7 @@ func entry(api, id, kind string) string {
 }
 
 // Proves: R29, R63 (one entry for each API and id, only printable ones, up to the status limit).
-func TestAskKeepsABoundedList(t *testing.T) {
+func TestProbeBoundsLists(t *testing.T) {
 	good := entry("inference", "vllm", "remote::vllm")
 	for name, c := range map[string]struct {
 		entries       string
@@ -226,7 +226,7 @@ func TestAskKeepsABoundedList(t *testing.T) {
 }
 
 // Proves: R63 (slow servers with large responses keep no other server from a slot).
-func TestAskHearsALargeAnswerAmongThoseThatDrip(t *testing.T) {
+func TestProbeReadsLargeResponseDespiteSlowOnes(t *testing.T) {
 	t.Parallel()
 	const hostile = 15
 	head := ok + "\r\n" + strings.Repeat(" ", 2*smallBody)
@@ -264,7 +264,7 @@ func TestAskHearsALargeAnswerAmongThoseThatDrip(t *testing.T) {
 }
 
 // Large responses wait for each other, and all of them are read.
-func TestAskHearsManyLargeAnswers(t *testing.T) {
+func TestProbeReadsManyLargeResponses(t *testing.T) {
 	server := serve(t, http.StatusOK, `{"data":[`+entry("inference", "vllm", "remote::vllm")+`],"x":"`+strings.Repeat("x", 900<<10)+`"}`)
 	client := New()
 	failed := make(chan error)

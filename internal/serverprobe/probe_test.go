@@ -34,7 +34,7 @@ func serve(t *testing.T, providersStatus int, providers string) string {
 }
 
 // Proves: R29, STAT (config and health of the providers are dropped).
-func TestAsk(t *testing.T) {
+func TestProbe(t *testing.T) {
 	url := serve(t, http.StatusOK, `{"data":[
 		{"api":"inference","provider_id":"vllm","provider_type":"remote::vllm","config":{"token":"canary"},"health":{"status":"Error"}},
 		{"api":"files","provider_id":"f","provider_type":"inline::localfs"}]}`)
@@ -49,7 +49,7 @@ func TestAsk(t *testing.T) {
 }
 
 // Proves: R39, FR-062 (an HTTPS server without a known certificate is not verified).
-func TestAskOverHTTPS(t *testing.T) {
+func TestProbeOverHTTPS(t *testing.T) {
 	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(`{"version":"1.2.0"}`)) }))
 	t.Cleanup(server.Close)
 	if got, err := New().Probe(t.Context(), Server{URL: server.URL}); err != nil || got.Version != "1.2.0" {
@@ -58,7 +58,7 @@ func TestAskOverHTTPS(t *testing.T) {
 }
 
 // Proves: FR-061, FR-062, R39 (only the Secret's certificate, or one of its CA for the host, is trusted).
-func TestAskVerifiesTheCertificate(t *testing.T) {
+func TestProbeVerifiesTheCertificate(t *testing.T) {
 	const host = "s-service.ai.svc"
 	ca, other := framework.NewCA(t), framework.NewCA(t)
 	current, former := ca.ServerSecret([]string{host}), ca.ServerSecret([]string{host})
@@ -96,14 +96,14 @@ func TestAskVerifiesTheCertificate(t *testing.T) {
 }
 
 // Proves: R29 (a 401 for the providers keeps the rest of the response).
-func TestAskOfAServerThatWantsCredentials(t *testing.T) {
+func TestProbeOfServerThatRequiresCredentials(t *testing.T) {
 	got, err := New().Probe(t.Context(), Server{URL: serve(t, http.StatusUnauthorized, `{"error":{"message":"no"}}`)})
 	if err != nil || !got.ProvidersHidden || got.Version != "0.7.1" {
 		t.Errorf("Ask = %+v, %v", got, err)
 	}
 }
 
-func TestAskReportsWhatFailed(t *testing.T) {
+func TestProbeReportsFailures(t *testing.T) {
 	for name, c := range map[string]struct {
 		status int
 		body   string
@@ -125,7 +125,7 @@ func TestAskReportsWhatFailed(t *testing.T) {
 
 // Proves: R82, R35, R29, R63 (model names of all release lines, and only the requested lists; invalid entries are
 // dropped, and hidden lists are reported).
-func TestAskListsWhatIsRegistered(t *testing.T) {
+func TestProbeListsRegisteredResources(t *testing.T) {
 	const path = "/v1alpha/things"
 	hidden := List{Error: "GET %s: the server requires credentials", Hidden: true}
 	for name, c := range map[string]struct {

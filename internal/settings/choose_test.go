@@ -133,7 +133,7 @@ func TestReleaseOfABuiltInName(t *testing.T) {
 }
 
 // Proves: R90, NFR-004 (missing versions, and requirements that no release line meets together, are named).
-func TestReleaseThatThereIsNot(t *testing.T) {
+func TestMissingReleases(t *testing.T) {
 	for name, c := range map[string]struct {
 		name, version, spec string
 		reason              problem.Reason

@@ -13,7 +13,7 @@ import (
 )
 
 // Proves: R4, R6 (all invalid fields are named by path, without values).
-func TestDecodeNamesWhatDoesNotFit(t *testing.T) {
+func TestDecodeReportsSchemaErrors(t *testing.T) {
 	for text, want := range map[string]string{
 		"{a: secret, zz: x, b: 1, list: {}, m: [], env: [1, {name: [], configMapRef: {nam: x}}], q: abc}": "a: expected a " +
 			"number, got text; b: expected true or false, got a number; env[0]: expected a map, got a number; " +

@@ -48,7 +48,7 @@ namespaces: [ingress-nginx]`
 }
 
 // Proves: R62, R63 (a wrong setting affects only exposed servers and is ignored as a whole).
-func TestWrongEdgeIsNamed(t *testing.T) {
+func TestInvalidEdgeIsReported(t *testing.T) {
 	many := "namespaces: [" + strings.Repeat("a,", 60) + "]"
 	for text, want := range map[string]string{
 		"kind: Ingres":                                     `kind: Unsupported value: "Ingres": supported values: "Auto"`,

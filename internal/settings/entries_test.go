@@ -14,7 +14,7 @@ import (
 )
 
 // Proves: R81 (the message has the name and the line).
-func TestBrokenEntryHarmsOnlyItsOwnName(t *testing.T) {
+func TestInvalidEntryAffectsOnlyItsName(t *testing.T) {
 	const text = `# ours
 first:
   image: registry.example/first:0.7.1
@@ -49,7 +49,7 @@ third: {image: 'registry.example/other:0.7.1'}
 }
 
 // Proves: R81 (built-in names work beside an unreadable key, except those that it may contain).
-func TestUnreadableKeyHarmsOnlyWhatItMayBeAbout(t *testing.T) {
+func TestUnreadableKeyAffectsOnlyRelatedNames(t *testing.T) {
 	for text, harmed := range map[string][]string{
 		"{a: {image: x}, b: [": nil,
 		"- a\n- b: [\n":        nil,

@@ -49,7 +49,7 @@ func TestImageIsRecognizedByItsRepository(t *testing.T) {
 }
 
 // Proves: R60.
-func TestOverrideIsForItsNameAlone(t *testing.T) {
+func TestOverrideAppliesOnlyToItsName(t *testing.T) {
 	const other = "registry.example/mine:0.6.1"
 	before := parse(t, nil)
 	after := parse(t, map[string]string{settings.KeyImageOverrides: "starter: " + other})
@@ -69,7 +69,7 @@ func TestOverrideIsForItsNameAlone(t *testing.T) {
 }
 
 // Proves: R60, R14.
-func TestRegistrationUnderABuiltInNameLeavesImagesAlone(t *testing.T) {
+func TestRegistrationOfBuiltInNameKeepsImages(t *testing.T) {
 	before := parse(t, nil)
 	for _, registration := range []string{"starter: {image: 'registry.example/mine:0.6.1'}", "remote-vllm: {image: 'registry.example/mine:0.6.1'}"} {
 		after := parse(t, map[string]string{settings.KeyDistributions: registration})

@@ -15,7 +15,7 @@ import (
 )
 
 // Proves: R16, R90, R92 (the known patch release counts from any source, not the newest of its line).
-func TestPatchReleaseCountsWhereverItIsKnownFrom(t *testing.T) {
+func TestPatchReleaseIsUsedFromEverySource(t *testing.T) {
 	s, err := settings.Parse(nil)
 	framework.NoError(t, err)
 	const foreign = "registry.example.com/mine:latest"
@@ -45,7 +45,7 @@ func TestPatchReleaseCountsWhereverItIsKnownFrom(t *testing.T) {
 }
 
 // Proves: R28, R16.
-func TestEmbeddedBaseFitsThePatchRelease(t *testing.T) {
+func TestEmbeddedBaseMatchesPatchRelease(t *testing.T) {
 	const name = "thought_signature_store"
 	for version, want := range map[string]bool{"1.2.4": false, "1.2.5": true, "1.2": true} {
 		line, _ := catalog.ForVersion(version)

@@ -78,7 +78,7 @@ func TestPodDefaultsAreReplacedFieldByField(t *testing.T) {
 }
 
 // Proves: R72 (the defaults are validated like the fields of a custom resource, and the error names the field).
-func TestParseRefusesWrongPodDefaults(t *testing.T) {
+func TestParseRejectsInvalidPodDefaults(t *testing.T) {
 	for text, want := range map[string]string{
 		"replicas: 3":                           "replicas: unknown field: known fields: imagePullSecrets, ",
 		"[]":                                    "not a YAML map with fields of spec.workload",
@@ -100,7 +100,7 @@ func TestParseRefusesWrongPodDefaults(t *testing.T) {
 }
 
 // Proves: R72, R62.
-func TestSampleOfTheSettingsIsRight(t *testing.T) {
+func TestSampleOfTheSettingsIsValid(t *testing.T) {
 	raw := framework.ReadFile(t, "../../config/samples/settings/operator-settings.yaml")
 	var cm corev1.ConfigMap
 	framework.NoError(t, yaml.UnmarshalStrict(raw, &cm))

@@ -12,22 +12,27 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
 
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/distributions"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/validation"
 )
 
 // LabelDistribution marks a ConfigMap in the operator's namespace that registers the distribution named by its value.
+// Open Data Hub sets this label on ConfigMaps of its own: see IsRegistration.
 const LabelDistribution = "llamastack.io/distribution"
 
 const (
 	keyImage         = "image"
 	keyServerVersion = "serverVersion"
 	keyConfig        = "config.yaml"
+	keyMountPath     = "mountPath"
 )
 
 // Registration is a distribution registered under KeyDistributions or by a ConfigMap with LabelDistribution.
@@ -38,6 +43,28 @@ type Registration struct {
 	ServerVersion string `json:"serverVersion,omitempty"`
 	// Config is the base configuration; defaults to the embedded one of the same name and release line.
 	Config string `json:"config,omitempty"`
+	// MountPath is the mount path of PVCs whose custom resource has none; defaults to that of any other distribution.
+	MountPath string `json:"mountPath,omitempty"`
+}
+
+// ConfigMap returns the ConfigMap that registers the distribution under a name.
+func (r *Registration) ConfigMap(namespace, name string) *corev1.ConfigMap {
+	cm := &corev1.ConfigMap{
+		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"},
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: namespace, Name: "distribution-" + strings.ReplaceAll(name, "_", "-"),
+			Labels: map[string]string{LabelDistribution: name},
+		},
+		Data: map[string]string{},
+	}
+	for key, value := range map[string]string{
+		keyImage: r.Image, keyServerVersion: r.ServerVersion, keyConfig: r.Config, keyMountPath: r.MountPath,
+	} {
+		if value != "" {
+			cm.Data[key] = value
+		}
+	}
+	return cm
 }
 
 // Registered is the parsed content of a ConfigMap with LabelDistribution. It is immutable.
@@ -46,11 +73,26 @@ type Registered struct {
 	size  int
 }
 
-// ParseRegistration parses a ConfigMap with LabelDistribution. Its errors affect only custom resources that use the
-// name.
+// IsRegistration reports whether a ConfigMap registers a distribution: it has the label and the key image or
+// serverVersion. Those of Open Data Hub have only configurations.
+func IsRegistration(cm *corev1.ConfigMap) bool {
+	if _, labeled := cm.Labels[LabelDistribution]; !labeled {
+		return false
+	}
+	for _, key := range []string{keyImage, keyServerVersion} {
+		_, text := cm.Data[key]
+		if _, binary := cm.BinaryData[key]; text || binary {
+			return true
+		}
+	}
+	return false
+}
+
+// ParseRegistration parses a ConfigMap for which IsRegistration is true. Its errors affect only custom resources that
+// use the name.
 func ParseRegistration(cm *corev1.ConfigMap) *Registered {
 	e := newRegisteredEntry(cm.Name, cm.Labels[LabelDistribution])
-	known := []string{keyImage, keyServerVersion, keyConfig}
+	known := []string{keyImage, keyServerVersion, keyConfig, keyMountPath}
 	keys := slices.Concat(slices.Collect(maps.Keys(cm.Data)), slices.Collect(maps.Keys(cm.BinaryData)))
 	slices.Sort(keys)
 	for _, key := range keys {
@@ -68,8 +110,8 @@ func ParseRegistration(cm *corev1.ConfigMap) *Registered {
 		}
 	}
 	e.lineSource = keyServerVersion + " in " + e.imageSource
-	e.set(Registration{Image: cm.Data[keyImage], ServerVersion: cm.Data[keyServerVersion], Config: cm.Data[keyConfig]},
-		keyConfig)
+	e.set(Registration{Image: cm.Data[keyImage], ServerVersion: cm.Data[keyServerVersion], Config: cm.Data[keyConfig],
+		MountPath: cm.Data[keyMountPath]}, keyConfig)
 	if e.base == nil {
 		return &Registered{entry: e}
 	}
@@ -195,13 +237,16 @@ func (s *Settings) register(name string, raw []byte) entry {
 
 // set validates and applies a registration; configKey is the key of its configuration.
 func (e *entry) set(r Registration, configKey string) {
-	e.image, e.serverVersion = r.Image, r.ServerVersion
+	e.image, e.serverVersion, e.mountPath = r.Image, r.ServerVersion, r.MountPath
 	_, match := catalog.ForVersion(r.ServerVersion)
 	switch {
 	case r.Image == "":
 		e.err = errNoImage
 	case r.ServerVersion != "" && match == catalog.NoVersion:
 		e.err = errVersion
+	case r.MountPath != "" && !validation.IsDataDir(r.MountPath):
+		e.err = fmt.Errorf("%s: Invalid value: %q: must be %s, for example %s", keyMountPath, limits.Message(r.MountPath),
+			validation.DataDirs, v1alpha2.DefaultMountPath)
 	case r.Config != "":
 		if e.base, e.err = serverconfig.ParseBase(e.name, []byte(r.Config)); e.err != nil {
 			e.err = fmt.Errorf("%s: %w", configKey, e.err)

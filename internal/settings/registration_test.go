@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
@@ -68,11 +69,11 @@ func TestRegistrationByItsOwnConfigMap(t *testing.T) {
 }
 
 // Proves: R81, NFR-004 (the message has the ConfigMap and the key).
-func TestBrokenRegistrationHarmsOnlyItsOwnName(t *testing.T) {
+func TestInvalidRegistrationAffectsOnlyItsName(t *testing.T) {
 	const ok = "registry.example/wrong:0.7.1"
 	binary := settings.ParseRegistration(&corev1.ConfigMap{
 		ObjectMeta: metav1.ObjectMeta{Name: "the-map", Labels: map[string]string{settings.LabelDistribution: "wrong"}},
-		BinaryData: map[string][]byte{"config.yaml": {0xff}},
+		Data:       map[string]string{"image": ok}, BinaryData: map[string][]byte{"config.yaml": {0xff}},
 	})
 	for name, c := range map[string]struct {
 		name    string
@@ -82,7 +83,9 @@ func TestBrokenRegistrationHarmsOnlyItsOwnName(t *testing.T) {
 		"no image":     {"wrong", registration("the-map", "wrong", "serverVersion", "0.7.1"), "image is missing"},
 		"no release":   {"wrong", registration("the-map", "wrong", "image", ok, "serverVersion", "nightly"), "serverVersion: must be the release"},
 		"not YAML":     {"wrong", registration("the-map", "wrong", "image", ok, "config.yaml", "version: 2\napis: [\n"), "config.yaml: base configuration wrong: not YAML: line 2"},
-		"unknown key":  {"wrong", registration("the-map", "wrong", "image", ok, "config.yml", "x"), `data[config.yml]: Unsupported value: did you mean "config.yaml"? known keys: image, serverVersion, config.yaml`},
+		"unknown key":  {"wrong", registration("the-map", "wrong", "image", ok, "config.yml", "x"), `data[config.yml]: Unsupported value: did you mean "config.yaml"? known keys: image, serverVersion, config.yaml, mountPath`},
+		"no path":      {"wrong", registration("the-map", "wrong", "image", ok, "mountPath", "data"), `mountPath: Invalid value: "data": must be an absolute path other than /, /etc/llama-stack and /tmp`},
+		"root":         {"wrong", registration("the-map", "wrong", "image", ok, "mountPath", "/x/.."), `mountPath: Invalid value: "/x/..": must be`},
 		"not text":     {"wrong", binary, "binaryData[config.yaml]: the value is not UTF-8 text"},
 		"upper case":   {"Wrong", registration("the-map", "Wrong", "image", ok), "a name must consist of lower-case letters"},
 		"one too many": {"wrong", settings.RefuseRegistration("the-map", "wrong"), "there are more than 100 ConfigMaps with the label llamastack.io/distribution"},
@@ -112,6 +115,22 @@ func TestBrokenRegistrationHarmsOnlyItsOwnName(t *testing.T) {
 	}
 	if _, p := s.Resolve(byName("unknown")); p == nil || strings.Contains(p.String(), ": ,") || p.Reason != problem.UnknownDistribution {
 		t.Errorf("a label without a name: %v", p)
+	}
+}
+
+// Proves: R81 (a registration has the default of workload.storage.mountPath, in either form).
+func TestRegistrationHasAMountPath(t *testing.T) {
+	const at = "/opt/app-root/src/.llama"
+	s, err := settings.Parse(map[string]string{settings.KeyDistributions: "entry: {image: 'registry.example/entry:0.7.1', mountPath: " + at + "}"},
+		registration("the-map", "mine", "image", "registry.example/mine:0.7.1", "mountPath", at))
+	framework.NoError(t, err)
+	for _, spec := range []*v1alpha2.DistributionSpec{byName("entry"), byName("mine"), byImage("registry.example/mine:0.7.2")} {
+		if d, p := s.Resolve(spec); p != nil || d.MountPath != at {
+			t.Errorf("%+v, %v", d, p)
+		}
+	}
+	if d, p := s.Resolve(byName("starter")); p != nil || d.MountPath != "" {
+		t.Errorf("%+v, %v", d, p)
 	}
 }
 

@@ -24,7 +24,7 @@ mirrors:
 
 // Proves: R60, R14, FR-027f (an image at a mirror resolves like its source, and pods pull images of a mirrored registry
 // from the mirror).
-func TestMirrorsMeanWhatTheyCopy(t *testing.T) {
+func TestMirrorsResolveToTheirSources(t *testing.T) {
 	data := map[string]string{settings.KeyRegistries: mirrored}
 	s := parse(t, data)
 	const at, former = "mirror.example.com:5000/ogx/distribution-starter", "mirror.example.com:5000/llama/distribution-starter"
@@ -58,7 +58,7 @@ func TestMirrorsMeanWhatTheyCopy(t *testing.T) {
 
 // Proves: R14, R60 (labels of exact built-in images and their copies, and of images with a base in the settings, do not
 // count).
-func TestLabelsCountWhereTheyCanChangeSomething(t *testing.T) {
+func TestLabelsAreReadOnlyIfRelevant(t *testing.T) {
 	s := parse(t, map[string]string{
 		"distributions": light + "\nbare: {image: 'registry.example/bare:0.7.1'}\n",
 		settings.KeyImageOverrides: "postgres-demo: mirror.example/ogxai/distribution-postgres-demo:1.4.1\nmine: registry.example/mine:0.7.1\n" +
@@ -107,7 +107,7 @@ func TestResolveReportsSources(t *testing.T) {
 }
 
 // Proves: R63, FR-027f.
-func TestWrongRegistriesAreNamed(t *testing.T) {
+func TestInvalidRegistriesAreReported(t *testing.T) {
 	key := "-----BEGIN EC PRIVATE KEY-----\nY2FuYXJ5\n-----END EC PRIVATE KEY-----\n"
 	for text, want := range map[string]string{
 		"mirrors: [{prefix: llamastack, location: a.example}]":                                         `mirrors[0].prefix: Invalid value: "llamastack": must be a registry`,
@@ -159,7 +159,7 @@ func TestPoolAddsTheCertificatesOfTheSetting(t *testing.T) {
 }
 
 // Proves: R47, R81, FR-027f (both samples can be applied together).
-func TestSamplesForPlatformsAreRight(t *testing.T) {
+func TestSamplesForPlatformsAreValid(t *testing.T) {
 	var mirrors, registered corev1.ConfigMap
 	for file, cm := range map[string]*corev1.ConfigMap{"config/samples/settings/mirrors.yaml": &mirrors, settings.Sample: &registered} {
 		raw := framework.ReadFile(t, "../../"+file)

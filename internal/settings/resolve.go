@@ -52,6 +52,8 @@ type Distribution struct {
 	Embedded string
 	// Source is where the base configuration comes from; empty if Base is nil.
 	Source v1alpha2.ConfigSource
+	// MountPath is the registered default of spec.workload.storage.mountPath; may be empty.
+	MountPath string
 	// ForeignImage reports that the image contains the configuration of another distribution, so that one must always be
 	// generated.
 	ForeignImage bool
@@ -136,7 +138,7 @@ func (s *Settings) ResolveWithHints(spec *v1alpha2.DistributionSpec, hints Hints
 		return nil, conflict
 	}
 	d := &Distribution{Name: e.name, Embedded: e.embedded, ForeignImage: e.foreignImage, Listed: listed, Note: e.note,
-		Newer: e.newer}
+		Newer: e.newer, MountPath: e.mountPath}
 	d.setSources(&e, name, s.Registries.Mirrors)
 	labels := hints.Labels
 	if labels == nil || e.labelsKnown {
@@ -223,6 +225,7 @@ func (d *Distribution) Adopt(image string) *Distribution {
 	adopted.Image, adopted.ForeignImage, adopted.Listed = image, false,
 		false // the image runs with its own configuration
 	adopted.ImageSource, adopted.Adopted, adopted.UnverifiedSource = SourceRelease09, true, ""
+	adopted.MountPath = "" // release 0.9 has mounted the PVC at the default path
 	version, source := ImageTag(image), "tag of the image"
 	if _, match := catalog.ForVersion(version); match == catalog.NoVersion &&
 		d.Source == v1alpha2.ConfigSourceEmbedded {

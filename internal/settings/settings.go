@@ -50,6 +50,7 @@ type entry struct {
 	note          string             // why the release is not the newest one
 	newer         string             // newest release line, if a server keeps an older one
 	base          *serverconfig.Base // registered base configuration
+	mountPath     string             // default of spec.workload.storage.mountPath; may be empty
 	configMap     string             // ConfigMap that registers it; may be empty
 	err           error              // why the entry is invalid
 }

@@ -125,7 +125,7 @@ func TestResolve(t *testing.T) {
 			map[string]string{"distributions": "starter: {image: 'mirror.example:5000/starter:0.7.1'}"}, byName("starter"),
 			resolved{"starter", "mirror.example:5000/starter:0.7.1", "0.7", "tag of the image", "starter", "embedded"},
 		},
-		"registered, nothing tells the release": {
+		"registered, unknown release": {
 			map[string]string{"distributions": "mine: {image: 'mirror.example:5000/mine'}"}, byName("mine"),
 			resolved{"mine", "mirror.example:5000/mine", "", "", "", ""},
 		},
@@ -189,7 +189,7 @@ func TestResolve(t *testing.T) {
 			map[string]string{"distributions": strings.Replace(schemaOf("0.7"), "mine@", "mine:0.6.1@", 1)}, byName("mine"),
 			resolved{"mine", "mirror.example/mine:0.6.1@" + digest, "0.6", "tag of the image", "mine", "registered"},
 		},
-		"a moving tag tells no release": {
+		"a moving tag has no release": {
 			nil, byImage("docker.io/ogxai/distribution-starter:latest"),
 			resolved{"starter", "docker.io/ogxai/distribution-starter:latest", "", "", "", ""},
 		},
@@ -265,12 +265,12 @@ func TestNeitherNameNorImage(t *testing.T) {
 }
 
 // Proves: L-35.
-func TestWrongRegistration(t *testing.T) {
+func TestInvalidRegistration(t *testing.T) {
 	const right = "\nright: {image: 'registry.example/right:0.7.1'}"
 	for name, c := range map[string]struct{ name, entry, message string }{
 		"no image":          {"wrong", "{serverVersion: '0.7.1'}", "image is missing"},
 		"null":              {"wrong", "null", "image is missing"},
-		"unknown key":       {"wrong", "{image: a, imagee: b}", `imagee: unknown field: did you mean "image"? known fields: config, image, serverVersion`},
+		"unknown key":       {"wrong", "{image: a, imagee: b}", `imagee: unknown field: did you mean "image"? known fields: config, image, mountPath, serverVersion`},
 		"no release":        {"wrong", "{image: a, serverVersion: nightly}", "serverVersion: must be the release"},
 		"not a map":         {"wrong", "just text", "expected a map, got text"},
 		"a list":            {"wrong", "[a]", "expected a map, got a list"},
@@ -304,7 +304,7 @@ func TestWrongRegistration(t *testing.T) {
 }
 
 // Proves: L-35.
-func TestWrongOverride(t *testing.T) {
+func TestInvalidOverride(t *testing.T) {
 	for _, value := range []string{"''", "null", "[a]", "{image: a}"} {
 		s := parse(t, map[string]string{settings.KeyImageOverrides: "wrong: " + value + "\nremote-vllm: 'mirror.example/remote:0.7.1'"})
 		if got := resolve(t, s, byName("remote-vllm")); got.Image != "mirror.example/remote:0.7.1" || got.Base == "" {
@@ -329,7 +329,7 @@ func TestEmptyKeys(t *testing.T) {
 		}
 	}
 	if _, err := settings.Parse(map[string]string{"featureFlags": "enableNetworkPolicy: {enabled: true}", "other": "x"}); err != nil {
-		t.Errorf("a key of somebody else: %v", err)
+		t.Errorf("an unrelated key: %v", err)
 	}
 }
 
@@ -376,7 +376,7 @@ func TestImageHasABound(t *testing.T) {
 }
 
 // Proves: R14, R47 (hints come before the settings, and an unknown name may have an image from a hint).
-func TestHintsOfTheCallerCountFirst(t *testing.T) {
+func TestCallerHintsTakePrecedence(t *testing.T) {
 	s := parse(t, map[string]string{settings.KeyDistributions: light})
 	base, err := serverconfig.ParseBase("mine", []byte("version: 2\n"))
 	framework.NoError(t, err)

@@ -57,7 +57,7 @@ func TestCheckReportsEachValue(t *testing.T) {
 }
 
 // Proves: R61.
-func TestCheckTakesWhatKubernetesTakes(t *testing.T) {
+func TestCheckAcceptsWhatKubernetesAccepts(t *testing.T) {
 	for _, text := range []string{
 		"{}",
 		"overrideConfig: {configMapName: my.config-1}",
@@ -85,7 +85,7 @@ func TestCheckTakesWhatKubernetesTakes(t *testing.T) {
 }
 
 // Proves: R61 (the message lists the volumes only if there are any).
-func TestCheckOffersTheVolumesThatThereAre(t *testing.T) {
+func TestCheckListsExistingVolumes(t *testing.T) {
 	const missing = `spec.workload.overrides.volumeMounts[0].name: Not found: "a": there is no such volume: add one to spec.workload.overrides.volumes`
 	for volumes, want := range map[string]string{
 		"[]": missing,

@@ -66,7 +66,7 @@ func TestClientsNeedACertificate(t *testing.T) {
 		certificates []*x509.Certificate
 		code         int
 	}{
-		"nobody known":                {nil, http.StatusForbidden},
+		"no certificate":              {nil, http.StatusForbidden},
 		"a certificate of another CA": {[]*x509.Certificate{other}, http.StatusForbidden},
 		"a serving certificate":       {[]*x509.Certificate{serving}, http.StatusForbidden},
 		"the API server":              {[]*x509.Certificate{apiServer}, http.StatusOK},

@@ -128,7 +128,7 @@ func withPath(path string, k Kind) Kind {
 }
 
 // Proves: R63 (new connections replace the oldest one without a request; one with a request stays).
-func TestWaitingConnectionsGiveWay(t *testing.T) {
+func TestWaitingConnectionsAreReplaced(t *testing.T) {
 	for name, greeting := range map[string]string{
 		"silent": "", "with a part of a header": "POST /a HTTP/1.1\r\nHost: a\r\n", "idle": "GET /none HTTP/1.1\r\nHost: a\r\n\r\n",
 	} {
@@ -240,7 +240,7 @@ func TestSlowBodiesDelayOthersForOneBody(t *testing.T) {
 }
 
 // Proves: L-27 (a terminating server closes connections without a request and completes started requests).
-func TestWaitingClientsAreDismissed(t *testing.T) {
+func TestShutdownClosesWaitingConnections(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		held := make(chan struct{})
 		p := newTestPort(t, 8, withPath("/held", kind(1000, time.Minute, func([]byte) ([]byte, error) {

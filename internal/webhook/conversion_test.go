@@ -96,7 +96,7 @@ func TestConversionMeasuresV1alpha1BeforeDecoding(t *testing.T) {
 }
 
 // Proves: L-26 (values that Go types refuse or reformat are kept, with one result for each object in order).
-func TestConversionKeepsWhatTypesWouldNot(t *testing.T) {
+func TestConversionKeepsValuesThatTypesReject(t *testing.T) {
 	object := func(name string) string {
 		return `{"apiVersion":"llamastack.io/v1alpha1","kind":"LlamaStackDistribution","metadata":{"name":"` + name + `"},"spec":{"replicas":1,"server":{
 		"distribution":{"name":"starter"},"containerSpec":{"name":"llama-stack","resources":{"limits":{"cpu":"1000m","memory":"1e1.5"}}},

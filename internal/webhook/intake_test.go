@@ -164,7 +164,7 @@ func TestIntakeBoundsTheMemoryOfBodies(t *testing.T) {
 }
 
 // Proves: R63 (a client that announces many bytes and sends few holds little memory).
-func TestIntakeTakesMemoryAsBytesArrive(t *testing.T) {
+func TestIntakeAllocatesMemoryAsBytesArrive(t *testing.T) {
 	for name, c := range map[string]struct {
 		announced int64
 		part      int
@@ -227,7 +227,7 @@ func TestIntakeSurvivesPanics(t *testing.T) {
 }
 
 // Proves: R63.
-func TestIntakeRefusesWhatWouldTakeTooMuch(t *testing.T) {
+func TestIntakeRejectsReviewsThatNeedTooMuchMemory(t *testing.T) {
 	for memory, want := range map[int64]string{memoryForDecoded: "ok", memoryForDecoded + 1: "refused: "} {
 		costly := Kind{MaxBytes: 1000, Wait: time.Minute, Read: func([]byte) (Review, error) {
 			return review{memory: memory, answer: func() ([]byte, error) { return []byte("ok"), nil }}, nil
@@ -240,7 +240,7 @@ func TestIntakeRefusesWhatWouldTakeTooMuch(t *testing.T) {
 }
 
 // Proves: R63 (small reviews do not wait for large ones or for small ones that decode to much).
-func TestIntakeAnswersSmallReviewsMeanwhile(t *testing.T) {
+func TestIntakeServesSmallReviewsUnderLoad(t *testing.T) {
 	for name, body := range map[string]string{
 		"large":                           strings.Repeat(" ", smallReview+1),
 		"small, of which much is decoded": strings.Repeat(",", smallReview),

@@ -128,7 +128,7 @@ func TestValidationRefuses(t *testing.T) {
 }
 
 // Proves: R63 (decoders also accept other spellings of "spec", which an API server never sends).
-func TestValidationMeasuresWhatItDecodes(t *testing.T) {
+func TestValidationMeasuresDecodedSize(t *testing.T) {
 	small := `"spec":{"distribution":{"name":"starter"}}`
 	volumes := func(name string) string {
 		return `"` + name + `":{"distribution":{"name":"starter"},"workload":{"overrides":{"volumes":[` + strings.Repeat("{},", 200_000) + `{}]}}}`
@@ -168,7 +168,7 @@ func nested(levels int) string {
 }
 
 // Proves: R63 (a large object is refused before it is decoded with the path, and a stored one can still be edited).
-func TestValidationRefusesWhatIsTooLarge(t *testing.T) {
+func TestValidationRejectsTooLargeObjects(t *testing.T) {
 	withProvider := func(value string) string {
 		return objectWith(`{"distribution":{"name":"starter"},"providers":{"inference":` + value + `}}`)
 	}
@@ -229,7 +229,7 @@ func FuzzValidation(f *testing.F) {
 }
 
 // Proves: R64, L-01 (live settings decide a refusal; errors of settings or lookups are admitted).
-func TestValidationAsksBeforeItRefuses(t *testing.T) {
+func TestValidationReadsLiveBeforeRejecting(t *testing.T) {
 	const body = `{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{"uid":"u-1","namespace":"ai","name":"a",
 		"kind":{"group":"llamastack.io","version":"v1alpha2","kind":"LlamaStackDistribution"},
 		"object":{"apiVersion":"llamastack.io/v1alpha2","kind":"LlamaStackDistribution","metadata":{"name":"a"},"spec":{"distribution":{"name":"mine"},

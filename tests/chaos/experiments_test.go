@@ -81,7 +81,7 @@ func remake(t *testing.T, w *world) func() error {
 	cr := w.resource("s")
 	framework.NoError(t, admin.Delete(t.Context(), cr, client.PropagationPolicy(metav1.DeletePropagationOrphan)))
 	w.gone(cr)
-	framework.Eventually(t, patience, "nobody owns the objects", func() error {
+	framework.Eventually(t, patience, "the objects have no owner", func() error {
 		if d, err := w.deployment("s"); err != nil || len(d.OwnerReferences) > 0 {
 			return fmt.Errorf("the Deployment has the owners %+v: %w", d.OwnerReferences, err)
 		}
@@ -145,7 +145,7 @@ func revoke(t *testing.T, w *world) func() error {
 		set(t.Context(), subjects)
 		return func() error { took(); return nil }
 	}
-	t.Fatal("nobody has the role")
+	t.Fatal("the role is not bound")
 	return nil
 }
 

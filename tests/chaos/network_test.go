@@ -101,7 +101,7 @@ func TestAPIServerIsSlowAndFlaky(t *testing.T) {
 
 // Proves: L-30 (the operator abandons connections that lose all packets without being closed; a process that took the
 // lease wrongly loses it unless it renews it).
-func TestConnectionsGoSilent(t *testing.T) {
+func TestBlackholedConnectionsAreAbandoned(t *testing.T) {
 	network := framework.StartForwarder(t, "127.0.0.1:0", apiServerAddress(t))
 	w, o, r := startedWorld(t, through(t, network.Address(), nil))
 	if network.Blackhole() == 0 {

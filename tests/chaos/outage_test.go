@@ -13,7 +13,7 @@ import (
 
 // Proves: L-30, R71 (no process ends while control plane components are down, and an edit right after takes effect
 // within seconds).
-func TestControlPlaneGoesAway(t *testing.T) {
+func TestControlPlaneOutage(t *testing.T) {
 	w := newWorld(t)
 	o := newOperator(t, kubeconfig)
 	o.start(t)

@@ -28,7 +28,7 @@ const managerRole = "llama-stack-k8s-operator-manager-role"
 
 // Proves: L-19, L-33 (a condition reports a revoked permission, the server keeps running, and the edit takes effect
 // once the permission is restored).
-func TestRightsAreTakenAwayAndGivenBack(t *testing.T) {
+func TestPermissionsAreRevokedAndRestored(t *testing.T) {
 	w, o, _ := startedWorld(t, kubeconfig)
 	role := &rbacv1.ClusterRole{}
 	framework.NoError(t, admin.Get(t.Context(), client.ObjectKey{Name: managerRole}, role))
@@ -136,7 +136,7 @@ func TestNamespacesTerminate(t *testing.T) {
 }
 
 // Proves: L-30 (deleting the CRD deletes all custom resources; when it is restored, the same process continues).
-func TestCRDIsDeletedAndPutBack(t *testing.T) {
+func TestCRDIsDeletedAndRestored(t *testing.T) {
 	w, o, _ := startedWorld(t, kubeconfig)
 	crd := &apiextensionsv1.CustomResourceDefinition{ObjectMeta: metav1.ObjectMeta{Name: framework.CRDName}}
 	framework.NoError(t, admin.Delete(t.Context(), crd))

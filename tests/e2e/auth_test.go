@@ -42,10 +42,10 @@ func callersNeedAToken(t *testing.T) {
 		by   *http.Client
 		want int
 	}{
-		"nobody":                       {web, http.StatusUnauthorized},
-		"a wrong token":                {withToken(app + "x").client(), http.StatusUnauthorized},
-		"a token for another audience": {withToken(s.token(t, "default", "--audience=other")).client(), http.StatusUnauthorized},
-		"an expired token":             {signedAgain(t, app, -time.Minute).client(), http.StatusUnauthorized},
+		"no credentials":                          {web, http.StatusUnauthorized},
+		"a wrong token":                           {withToken(app + "x").client(), http.StatusUnauthorized},
+		"a token for another audience":            {withToken(s.token(t, "default", "--audience=other")).client(), http.StatusUnauthorized},
+		"an expired token":                        {signedAgain(t, app, -time.Minute).client(), http.StatusUnauthorized},
 		"a token signed by the test, for an hour": {signedAgain(t, app, time.Hour).client(), http.StatusOK},
 		"a token of the cluster":                  {withToken(app).client(), http.StatusOK},
 	} {

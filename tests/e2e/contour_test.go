@@ -239,7 +239,7 @@ func (s stack) waitsForEdge(t *testing.T, text string) {
 	framework.Eventually(t, soon, "the status says what the URL waits for", func() error {
 		cr := s.in(t).CR(s.name)
 		if got := ptr.Deref(cr.Status.RouteURL, ""); got != "" {
-			t.Fatalf("nobody serves it, and the URL is %s", got)
+			t.Fatalf("it is not served, and the URL is %s", got)
 		}
 		if got := conditions(cr); !strings.Contains(got, text) {
 			return errors.New(got)

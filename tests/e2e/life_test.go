@@ -67,7 +67,7 @@ func distributionAlone(t *testing.T) {
 	}
 	for _, p := range cr.Status.DistributionConfig.Providers {
 		if p.Config != nil {
-			t.Errorf("status shows a config of %s/%s, which nobody generated", p.API, p.ProviderID)
+			t.Errorf("status shows a config of %s/%s, which was not generated", p.API, p.ProviderID)
 		}
 	}
 	did(t, "Ready without a ConfigMap: the server runs the image's own configuration with %d providers", len(ids))

@@ -57,7 +57,7 @@ func namespacedOperatorStays(t *testing.T) {
 
 	stacks[1].in(t).Kubectl("delete", "llsd", sampleName, "--timeout=180s")
 	if out := foreign.in(t).Kubectl("get", "llsd,all,configmaps", "-o", "yaml"); strings.Contains(out, "conditions:") || strings.Contains(out, "kind: Deployment") {
-		t.Errorf("somebody touched the namespace %s:\n%s", foreign.namespace, out)
+		t.Errorf("the namespace %s was changed:\n%s", foreign.namespace, out)
 	}
 	namespacedOperatorIsBoundInside(t, watched)
 	for _, found := range canaries.Find(kubectl("logs", "-l", "control-plane=controller-manager", "--tail=-1")) {

@@ -162,7 +162,7 @@ func (s stack) waitServer(t *testing.T, version string) *v1alpha2.LlamaStackDist
 	t.Helper()
 	s.waitReady(t)
 	var cr *v1alpha2.LlamaStackDistribution
-	framework.Eventually(t, time.Minute, s.name+" tells the version of its server", func() error {
+	framework.Eventually(t, time.Minute, s.name+" reports the version of its server", func() error {
 		cr = s.in(t).CR(s.name)
 		if got := cr.Status.Version.LlamaStackServerVersion; got != version {
 			return fmt.Errorf("version %s, want %s", got, version)
@@ -236,7 +236,7 @@ func imageOfTheResourceChanges(t *testing.T) {
 // server creates its tables on first use, and two concurrent first uses break them for good.
 func (s stack) waitCompletions(t *testing.T, want int) {
 	t.Helper()
-	framework.Eventually(t, soon, fmt.Sprintf("the server of %s tells of %d completions", s.name, want), func() error {
+	framework.Eventually(t, soon, fmt.Sprintf("the server of %s counts %d completions", s.name, want), func() error {
 		var stored struct{ Data []json.RawMessage }
 		status, answer, err := tryCall(t, http.MethodGet, s.url(t)+"/v1/chat/completions", nil)
 		if err != nil {

@@ -83,7 +83,7 @@ func editsLoseNoRequest(t *testing.T) {
 // rollout can reach the terminating pod.
 func (s stack) waitBackends(t *testing.T, status metav1.ConditionStatus, end string) {
 	t.Helper()
-	framework.Eventually(t, soon, "BackendsReachable tells what the server lists", func() error {
+	framework.Eventually(t, soon, "BackendsReachable reports the listed models", func() error {
 		cr := s.in(t).CR(s.name)
 		c := meta.FindStatusCondition(cr.Status.Conditions, v1alpha2.ConditionBackendsReachable)
 		if c == nil || c.Status != status || !strings.HasSuffix(c.Message, end) {

@@ -102,7 +102,7 @@ func writtenAsV1alpha1(t *testing.T) {
 		t.Errorf("applied again: %s", out)
 	}
 	if diff := cmp.Diff(before, s.versions(t)); diff != "" {
-		t.Errorf("applied again, and somebody wrote (-before +after):\n%s", diff)
+		t.Errorf("applied again, and objects changed (-before +after):\n%s", diff)
 	}
 	did(t, "it serves on its port, shows the columns and the status of v1alpha1, and applying it again changes nothing")
 

@@ -45,7 +45,7 @@ func inTheWay(name string, foreign func(id string) client.Object) input {
 			err = w.admin.Get(t.Context(), client.ObjectKeyFromObject(o), o)
 		}
 		if _, moving := o.(*appsv1.Deployment); err == nil && !moving && o.GetResourceVersion() != before {
-			err = errors.New("the object of somebody else was changed")
+			err = errors.New("the other owner's object was changed")
 		}
 		return said, err
 	}}

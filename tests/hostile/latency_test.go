@@ -32,9 +32,9 @@ const (
 	validatePeriod = time.Second
 )
 
-// besiegedFor returns how long the test edits a small resource beside the largest ones; a report needs more
+// loadDuration returns how long the test edits a small resource beside the largest ones; a report needs more
 // measurements.
-func besiegedFor() time.Duration {
+func loadDuration() time.Duration {
 	if os.Getenv(reportFile) != "" {
 		return 20 * time.Second
 	}
@@ -87,7 +87,7 @@ func (w *world) editsWhile(t *testing.T, name string, others int, happens func(c
 			return "", err
 		}
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), besiegedFor())
+	ctx, cancel := context.WithTimeout(t.Context(), loadDuration())
 	defer cancel()
 	before, err := w.operator.usage()
 	if err != nil {
@@ -134,7 +134,7 @@ func (l *latencies) own(name string) (own []time.Duration, _ error) {
 			}
 		}
 		if end.IsZero() {
-			return nil, errors.New("an edit is in a Deployment, and nobody asked for that")
+			return nil, errors.New("an edit is in a Deployment without being requested")
 		}
 		from, asking := e.answered, time.Duration(0)
 		for _, r := range about {

@@ -38,14 +38,14 @@ func slowInputs() (all []input) {
 		for _, addresses := range []int{1, slowClients} {
 			name := fmt.Sprintf("%d clients of %d addresses that send %s", slowClients, addresses, c.name)
 			all = append(all, input{name: name, want: []string{"KiB answered 200"}, send: func(t *testing.T, w *world) (string, error) {
-				return w.besiege(t, addresses, c.announced, c.sent)
+				return w.loadAddresses(t, addresses, c.announced, c.sent)
 			}})
 		}
 	}
 	return all
 }
 
-func (w *world) besiege(t *testing.T, addresses, announced, sent int) (string, error) {
+func (w *world) loadAddresses(t *testing.T, addresses, announced, sent int) (string, error) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	var clients sync.WaitGroup

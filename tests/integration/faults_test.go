@@ -27,7 +27,7 @@ import (
 
 // Proves: FR-014, R19, R49, R61, FR-034, FR-066, FR-075, US-2.2, L-17, L-35 (an invalid edit reports the field and the
 // fix, and the running server continues).
-func TestFailingEditsLeaveWhatRunsAlone(t *testing.T) {
+func TestFailingEditsDoNotChangeRunningServer(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
 	e.WithoutPolicy()
@@ -111,7 +111,7 @@ func (e *env) replaceSpec(name, file string) {
 
 // Proves: R20, EC-2, FR-073, US-1.2 (the status names a missing Secret with namespace and field, and recovers once it
 // exists).
-func TestMissingSecretHeals(t *testing.T) {
+func TestStatusRecoversOnceMissingSecretExists(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
 	e.StartOperator()
@@ -164,7 +164,7 @@ func TestOperatorSettings(t *testing.T) {
 // and reconciling continues when the restriction is removed.
 //
 // Proves: R19, R47.
-func TestForbiddenStopsNoServer(t *testing.T) {
+func TestNewRestrictionStopsNoServer(t *testing.T) {
 	e := newEnv(t)
 	e.startValidation()
 	e.StartOperator()

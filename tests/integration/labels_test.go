@@ -104,7 +104,7 @@ func (e *env) setRegistries(format string, args ...any) {
 // The labels stay known after the registry and the operator have ended.
 //
 // Proves: FR-020, FR-021, FR-027a, FR-027b, FR-027c, FR-027d, FR-027f, NFR-006, R14, R60, R76, R7.
-func TestImageWithLabelsGetsItsConfiguration(t *testing.T) {
+func TestImageWithLabelsUsesItsConfiguration(t *testing.T) {
 	e := newEnv(t) // storing the labels in the operator's namespace needs its Role
 	site := newPrivateRegistry(t)
 	base, _ := distributions.Base("starter", "0.7")
@@ -158,7 +158,7 @@ func TestImageWithLabelsGetsItsConfiguration(t *testing.T) {
 }
 
 // Proves: FR-027e (word for word), FR-027g, R14, R19, R74 (other errors are reported beside an unreadable image).
-func TestImageWithoutLabelsNamesTheWayOut(t *testing.T) {
+func TestImageWithoutLabelsReportsFix(t *testing.T) {
 	t.Parallel()
 	e := newEnvWithSettings(t)
 	site := newPrivateRegistry(t)

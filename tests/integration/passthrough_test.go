@@ -110,7 +110,7 @@ func TestValuesThatADryRunFinds(t *testing.T) {
 
 // Proves: R61, FR-075 (a dry run finds what only Kubernetes rejects: the message has the field of the custom resource,
 // the object and the API server's message, and no running object changes).
-func TestValuesThatOnlyKubernetesKnowsToBeWrong(t *testing.T) {
+func TestValuesRejectedOnlyByKubernetes(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
 	e.StartOperator()

@@ -11,7 +11,7 @@ import (
 
 // Proves: R57 (changes of labels, status and other fields outside the spec of an old object are always admitted; an
 // edit of the spec is validated).
-func TestPolicyLeavesOldObjectsAlone(t *testing.T) {
+func TestPolicyIgnoresExistingObjects(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
 	t.Run("an object from before the policy", func(t *testing.T) {

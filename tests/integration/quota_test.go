@@ -18,7 +18,7 @@ import (
 
 // Proves: L-22 (the status has the reason why the API server creates no pod, although it rejected no object of the
 // operator).
-func TestStatusNamesTheQuotaThatKeepsPodsAway(t *testing.T) {
+func TestStatusReportsExceededQuota(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
 	quota := &corev1.ResourceQuota{

@@ -216,7 +216,7 @@ func (e *env) rolledOnce(op *suite.Operator, name, what string, before int64) (g
 }
 
 // Proves: L-04, L-31 (unset fields are removed; other clients' fields, labels and restarts stay).
-func TestUnsetFieldsGoAndForeignFieldsStay(t *testing.T) {
+func TestUnsetFieldsAreRemovedAndForeignFieldsKept(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
 	e.ready()
@@ -245,7 +245,7 @@ func TestSecretRotation(t *testing.T) {
 	e.patchSecret("vllm-creds", `{"metadata":{"labels":{"x":"y"}},"stringData":{"other":"sk-new"}}`)
 	e.Quiet(op)
 	if got := e.Deployment("my-stack").Generation; got != generation {
-		t.Errorf("a key that nobody refers to rolled the pods")
+		t.Errorf("an unreferenced key rolled the pods")
 	}
 	e.patchSecret("vllm-creds", `{"stringData":{"token":"`+rotated+`"}}`)
 	framework.Eventually(t, time.Minute, "the new value rolls the pods", func() error {
@@ -290,7 +290,7 @@ workload:
 	e.patchSecret("mine", `{"metadata":{"labels":{"x":"y"}},"stringData":{"other":"z"}}`)
 	e.Quiet(op)
 	if got := e.Deployment("s").Generation; got != generation {
-		t.Errorf("a key that nobody refers to rolled the pods")
+		t.Errorf("an unreferenced key rolled the pods")
 	}
 	for _, change := range []struct {
 		what string
@@ -322,7 +322,7 @@ func TestOverrideWithTLS(t *testing.T) {
 	if got := cr.Status.ServiceURL; got != "https://s-service."+e.Name+".svc:8321" {
 		t.Errorf("serviceURL %s", got)
 	}
-	framework.Eventually(t, time.Minute, "the server tells its version", func() error {
+	framework.Eventually(t, time.Minute, "the server reports its version", func() error {
 		if got := e.CR("s").Status.Version.LlamaStackServerVersion; got != suite.ServerRelease {
 			return fmt.Errorf("version %q", got)
 		}
@@ -368,7 +368,7 @@ func TestOperatorUpgradeRollsNothing(t *testing.T) {
 
 // Proves: R17, L-04, L-35 (manual changes of the operator's objects are reverted, a renumbered port of the Service too,
 // which the API server merges into a duplicate).
-func TestHandEditsComeBack(t *testing.T) {
+func TestManualEditsAreReverted(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
 	e.ready()

@@ -75,7 +75,7 @@ func (e *env) written() map[string]string {
 // Proves: R61 (if the API server rejects objects of a kind, an edit changes no object of a running server, and a new
 // custom resource gets none if the kind has values of the spec; the message has the field, the object and the API
 // server's error, and reconciling continues once it admits them).
-func TestRefusedKindLeavesTheOthersAsTheyWere(t *testing.T) {
+func TestRejectedKindDoesNotChangeOtherObjects(t *testing.T) {
 	t.Parallel()
 	for _, r := range refusable {
 		t.Run(r.kind, func(t *testing.T) {

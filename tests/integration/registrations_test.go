@@ -31,7 +31,7 @@ import (
 // another one can be edited, and no server restarts.
 //
 // Proves: R81, R47, R19, R48, L-23, NFR-004.
-func TestBrokenRegistrationHarmsNobodyElse(t *testing.T) {
+func TestInvalidRegistrationAffectsNoOtherResource(t *testing.T) {
 	e := newEnv(t)
 	op := e.StartOperator()
 	name := "own-" + e.Name
@@ -49,6 +49,12 @@ func TestBrokenRegistrationHarmsNobodyElse(t *testing.T) {
 	}
 	e.WaitReady("other")
 	mine, other := e.Deployment("mine"), e.versions("other")
+	// Open Data Hub sets the label on ConfigMaps of its own.
+	foreign := &corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{Namespace: framework.OperatorNamespace, Name: "foreign-" + name, Labels: cm.Labels}, Data: map[string]string{"run.yaml": "version: ["},
+	}
+	framework.NoError(t, suite.Admin.Create(t.Context(), foreign))
+	t.Cleanup(func() { _ = suite.Admin.Delete(context.Background(), foreign) })
 	code, out, errs := e.plugin(framework.Manifest("x", "distribution: {name: "+name+"}\n"+suite.VLLMProvider), "render", "-f", "-", "--from-cluster", "--operator-namespace", framework.OperatorNamespace)
 	if code != cli.ExitOK || !strings.Contains(out, "# Base configuration: "+name) || errs != "" {
 		t.Errorf("render: exit code %d:\n%s%s", code, out, errs)

@@ -82,7 +82,7 @@ func TestAutoscalerKeepsItsReplicasThroughEdits(t *testing.T) {
 // KEDA reads the number of pods and their selector from the resource's scale subresource, and writes the number there.
 //
 // Proves: R50, R51, L-17.
-func TestScaleSubresourceGoesToZeroAndBack(t *testing.T) {
+func TestScaleSubresourceScalesToZeroAndBack(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
 	e.StartOperator()

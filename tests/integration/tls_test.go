@@ -96,7 +96,7 @@ func TestTLSFromASecret(t *testing.T) {
 
 // Proves: FR-061, R39 (the operator does not trust a server with another certificate, so the status has no reported
 // version).
-func TestAnotherServerIsNotBelieved(t *testing.T) {
+func TestServerWithAnotherCertificateIsNotTrusted(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
 	ca, other := framework.NewCA(t), framework.NewCA(t)

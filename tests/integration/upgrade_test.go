@@ -156,7 +156,7 @@ func TestUpgradeFromRelease09(t *testing.T) {
 // Proves: R48, R89, R91, R19, R81 (a server of release 0.9 under an unregistered name keeps running: a workload edit is
 // applied with the same image, and an edit that needs a generated configuration waits until the name is registered, as
 // the message says).
-func TestUnknownNameOfRelease09GoesOn(t *testing.T) {
+func TestUnknownNameOfRelease09KeepsRunning(t *testing.T) {
 	t.Parallel()
 	e := newEnvWithSettings(t)
 	const image = "registry.example/platform/core:v9.25"
@@ -207,7 +207,7 @@ func TestUnknownNameOfRelease09GoesOn(t *testing.T) {
 }
 
 // Proves: R16 (a server older than all known releases keeps running unchanged), R19.
-func TestServersBeforeTheFirstLineAreLeftAlone(t *testing.T) {
+func TestServersBeforeFirstReleaseLineAreNotChanged(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
 	const image = "docker.io/llamastack/distribution-starter:0.2.12"

@@ -174,7 +174,7 @@ func TestResourcesOfThePagesAreAdmitted(t *testing.T) {
 }
 
 // Proves: R57 (the webhook is called once for each change of the spec only, and a failing webhook rejects no request).
-func TestValidatingWebhookIsAskedOnce(t *testing.T) {
+func TestValidatingWebhookIsCalledOnce(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
 	v := e.startValidation()

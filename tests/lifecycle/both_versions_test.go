@@ -24,7 +24,7 @@ import (
 
 // Proves: R52, R57, FR-075 (what release 0.9 admitted is still admitted in v1alpha1, with warnings, even if v1alpha2
 // rejects it).
-func TestV1alpha1IsNeverRefused(t *testing.T) {
+func TestV1alpha1IsNeverRejected(t *testing.T) {
 	t.Parallel()
 	s := serveOne(t)
 	s.awaitValidation()
@@ -188,7 +188,7 @@ func TestNoDiffBeforeAndAfterMigration(t *testing.T) {
 
 	s.install()
 	if _, err := s.list("v1alpha2"); err == nil {
-		t.Fatal("they are read as v1alpha2 although nobody converts: they are not stored as v1alpha1, and nothing below shows anything")
+		t.Fatal("they are read as v1alpha2 without conversion: they are not stored as v1alpha1, and the checks below would prove nothing")
 	}
 	one := s.startReplica(replicaOptions{})
 	s.serve(one)
@@ -226,7 +226,7 @@ func TestNoDiffBeforeAndAfterMigration(t *testing.T) {
 		u.SetAPIVersion("llamastack.io/v1alpha2")
 		u.SetKind("LlamaStackDistribution")
 		if err := s.Client.Get(t.Context(), client.ObjectKey{Namespace: namespace, Name: name}, u); err != nil {
-			t.Errorf("not read while nobody converts, so not stored in v1alpha2: %v", err)
+			t.Errorf("not readable without conversion, so not stored in v1alpha2: %v", err)
 		}
 	}
 }

@@ -100,7 +100,7 @@ func TestInstallOverV09(t *testing.T) {
 	s.install()
 	s.wantFields("v1alpha1", "kept", map[string]any{"spec.server.containerSpec.name": "main", "spec.server.containerSpec.port": 8400})
 	if _, err := s.tryVersion("v1alpha2", "kept"); err == nil {
-		t.Error("it is read as v1alpha2 although nobody converts yet: nothing below shows anything")
+		t.Error("it is read as v1alpha2 before conversion works: the checks below would prove nothing")
 	}
 
 	// Without an operator, this allows deleting objects that are stored as v1alpha1.

@@ -29,7 +29,7 @@ import (
 // digest and by tag, once the cluster declares the mirror; pods keep the users' image references.
 //
 // Proves: ICSP, FR-027f, L-19.
-func TestMirrorsOfTheClusterAreAsked(t *testing.T) {
+func TestMirrorsOfTheClusterAreUsed(t *testing.T) {
 	t.Parallel()
 	site := httptest.NewServer(ociregistry.New(ociregistry.Logger(log.New(io.Discard, "", 0))))
 	t.Cleanup(site.Close)

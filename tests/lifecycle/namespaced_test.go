@@ -101,7 +101,7 @@ func TestNamespacedOperatorStaysInItsNamespaces(t *testing.T) {
 	s.deniedOutside(elsewhere)
 	out := s.Kubectl("get", "all,configmaps,llsd", "-n", elsewhere, "-o", "yaml")
 	if strings.Contains(out, "conditions:") || strings.Contains(out, "kind: Deployment") {
-		t.Errorf("somebody touched the namespace %s:\n%s", elsewhere, out)
+		t.Errorf("the namespace %s was changed:\n%s", elsewhere, out)
 	}
 }
 

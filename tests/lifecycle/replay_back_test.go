@@ -54,7 +54,7 @@ func (r *replayed) release09Again() (refused int) {
 // and its manager writes once more; applying this operator's manifest again repairs that. After downgrade-prepare,
 // release 0.9's CRD is admitted, all objects are stored in v1alpha1 as before, and its manager restores every object; a
 // second upgrade works like the first).
-func TestReplayGoesBackAndForth(t *testing.T) {
+func TestReplayOfDowngradeAndUpgrade(t *testing.T) {
 	t.Parallel()
 	s := newControlPlane(t)
 	r := s.replay()

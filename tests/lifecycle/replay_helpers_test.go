@@ -354,7 +354,7 @@ func (r *replayed) checkTemplates() {
 				return ok && err == nil
 			})
 			if i < 0 {
-				r.T.Errorf("%s: nobody has reviewed this: %s", one.Name(), line)
+				r.T.Errorf("%s: unreviewed change: %s", one.Name(), line)
 				continue
 			}
 			list[i].used = true

@@ -103,10 +103,10 @@ func TestMetricsNeedPermission(t *testing.T) {
 		who, token string
 		want       int
 	}{
-		{"nobody known", "", http.StatusUnauthorized},
+		{"no token", "", http.StatusUnauthorized},
 		{"a wrong token", "x", http.StatusUnauthorized},
-		{"somebody without the role", token("nobody"), http.StatusForbidden},
-		{"somebody with the role", token("reader"), http.StatusOK},
+		{"a user without the role", token("nobody"), http.StatusForbidden},
+		{"a user with the role", token("reader"), http.StatusOK},
 	} {
 		framework.Eventually(t, time.Minute, c.who, func() error {
 			var header []string

@@ -15,7 +15,7 @@ import (
 
 // Proves: R64 (with the CA of the API server's client certificate, only the API server can call validation; conversion,
 // for which API servers present no certificate, stays open).
-func TestOnlyTheAPIServerGetsValidation(t *testing.T) {
+func TestOnlyTheAPIServerMayCallValidation(t *testing.T) {
 	t.Parallel()
 	s := installed(t)
 	p := s.start(buildManager(t), "--validation-client-ca-file="+filepath.Join(s.Cluster.Dir, "pki", "ca.crt"))

@@ -172,7 +172,7 @@ func TestBothVersions(t *testing.T) {
 
 // Proves: L-27, L-34 (the webhooks serve certificates from another source as soon as the Secret has them; the API
 // server trusts a new CA long before the overlap ends).
-func TestCertificatesFromElsewhere(t *testing.T) {
+func TestExternalCertificates(t *testing.T) {
 	t.Parallel()
 	s := installed(t)
 	r := s.startReplica(replicaOptions{elsewhere: true})
@@ -210,5 +210,5 @@ func TestCertificatesFromElsewhere(t *testing.T) {
 	// The validating webhook has its own CA bundle: it may fail, conversion must not.
 	s.injectValidation(caElsewhere(t)["ca.crt"])
 	next := s.startReplica(replicaOptions{elsewhere: true})
-	framework.Eventually(t, time.Minute, "a replica is ready although the validating webhook trusts somebody else", next.ready)
+	framework.Eventually(t, time.Minute, "a replica is ready although the validating webhook trusts another CA", next.ready)
 }

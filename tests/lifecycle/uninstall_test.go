@@ -13,7 +13,7 @@ import (
 
 // Proves: L-25, R57 (after deleting the operator's namespace first, and with it the webhooks, users can still use and
 // delete resources and their namespaces, remove the rest, and install it again).
-func TestNamespaceOfTheOperatorGoesFirst(t *testing.T) {
+func TestNamespaceOfTheOperatorIsDeletedFirst(t *testing.T) {
 	t.Parallel()
 	s := installed(t)
 	r := s.startReplica(replicaOptions{})
@@ -42,7 +42,7 @@ func TestNamespaceOfTheOperatorGoesFirst(t *testing.T) {
 
 	s.install()
 	s.serve(s.startReplica(replicaOptions{}))
-	framework.Eventually(t, time.Minute, "the API server has heard of the new CA certificate", func() error {
+	framework.Eventually(t, time.Minute, "the API server uses the new CA certificate", func() error {
 		_, err := s.TryApply(spoke("again", ""))
 		return err
 	})

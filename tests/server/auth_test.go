@@ -185,7 +185,7 @@ func tenantsBy(line *catalog.Line, setting string) (inSettings, section string) 
 // issuer's certificate only through settings.tls_cafile.
 //
 // Proves: R83, R29 (real keys; a new key needs no restart; no leeway for clocks; probes need no token).
-func TestServerTakesTokensOfAnIssuer(t *testing.T) {
+func TestServerAcceptsTokensOfIssuer(t *testing.T) {
 	t.Parallel()
 	forOldestAndNewest(t, withType("oauth2"), func(t *testing.T, r release) {
 		from := newIssuer(t)
@@ -194,13 +194,13 @@ func TestServerTakesTokensOfAnIssuer(t *testing.T) {
   settings: {issuer: %q, audience: %s, tls_cafile: %q, jwks: {uri: %q}}
   routePolicy: %s`, from.url, authAudience, from.caFile, from.discovered(t), routePolicyOf(lineOf(t, r))))
 		s.wantProbes(t, r)
-		s.wantStatus(t, http.StatusUnauthorized, "nobody")
+		s.wantStatus(t, http.StatusUnauthorized, "no credentials")
 		s.wantStatus(t, http.StatusUnauthorized, "no token at all", bearer("nonsense"))
 		s.wantStatus(t, http.StatusUnauthorized, "an expired token", bearer(from.token(t, map[string]any{"exp": time.Now().Add(-time.Second).Unix()})))
 		s.wantStatus(t, http.StatusUnauthorized, "a token of tomorrow", bearer(from.token(t, map[string]any{"nbf": time.Now().Add(24 * time.Hour).Unix()})))
 		s.wantStatus(t, http.StatusUnauthorized, "a token for someone else", bearer(from.token(t, map[string]any{"aud": "other"})))
 		s.wantStatus(t, http.StatusUnauthorized, "a token of another issuer", bearer(from.token(t, map[string]any{"iss": "https://other.example"})))
-		s.wantStatus(t, http.StatusUnauthorized, "a token of a key that nobody published", bearer(from.tokenBy(t, signingKey{"first", rsaKey(t)}, nil)))
+		s.wantStatus(t, http.StatusUnauthorized, "a token of an unpublished key", bearer(from.tokenBy(t, signingKey{"first", rsaKey(t)}, nil)))
 		s.wantStatus(t, http.StatusOK, "a good token", bearer(from.token(t, nil)))
 		former := from.token(t, nil)
 		from.add(t, "second", ecKey(t))
@@ -230,7 +230,7 @@ func routePolicyOf(line *catalog.Line) string {
 // The server trusts the endpoint's CA through the bundle of spec.networking.tls.
 //
 // Proves: R83, R7, R66 (the client secret reaches the endpoint, but not the log).
-func TestServerAsksTheIntrospectionEndpoint(t *testing.T) {
+func TestServerCallsIntrospectionEndpoint(t *testing.T) {
 	t.Parallel()
 	const secret = "canary-client-secret"
 	ca, other := framework.NewCA(t), framework.NewCA(t)
@@ -248,7 +248,7 @@ func TestServerAsksTheIntrospectionEndpoint(t *testing.T) {
   settings: {introspection: {url: %q, client_id: %s}}
   secretRefs: {introspection.client_secret: {name: a, key: b}}`, endpoint, authAudience), secret)
 		s.wantProbes(t, r)
-		s.wantStatus(t, http.StatusUnauthorized, "nobody")
+		s.wantStatus(t, http.StatusUnauthorized, "no credentials")
 		s.wantStatus(t, http.StatusUnauthorized, "an inactive token", bearer("bad"))
 		// /v1/providers fails on release line 0.3, which redacts send_secret_in_body and then reads it as a boolean.
 		if status := s.get(t, "/v1/files", bearer("good")); status != http.StatusOK {
@@ -261,7 +261,7 @@ func TestServerAsksTheIntrospectionEndpoint(t *testing.T) {
 }
 
 // Proves: R83.
-func TestServerAsksGitHub(t *testing.T) {
+func TestServerCallsGitHub(t *testing.T) {
 	t.Parallel()
 	github := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
@@ -277,7 +277,7 @@ func TestServerAsksGitHub(t *testing.T) {
 	forOldestAndNewest(t, withType("github"), func(t *testing.T, r release) {
 		s := bootAuth(t, r, fmt.Sprintf("\n  provider: github\n  settings: {github_api_base_url: %q}", github.URL))
 		s.wantProbes(t, r)
-		s.wantStatus(t, http.StatusUnauthorized, "nobody")
+		s.wantStatus(t, http.StatusUnauthorized, "no credentials")
 		s.wantStatus(t, http.StatusUnauthorized, "a token that GitHub does not know", bearer("bad"))
 		s.wantStatus(t, http.StatusOK, "a token of GitHub", bearer("good"))
 	})
@@ -309,7 +309,7 @@ func customEndpoint(t *testing.T) string {
 }
 
 // Proves: R83.
-func TestServerAsksACustomEndpoint(t *testing.T) {
+func TestServerCallsCustomAuthEndpoint(t *testing.T) {
 	t.Parallel()
 	endpoint := customEndpoint(t)
 	forOldestAndNewest(t, withType("custom"), func(t *testing.T, r release) {
@@ -317,7 +317,7 @@ func TestServerAsksACustomEndpoint(t *testing.T) {
 		tenant, tenancy := tenantsBy(line, "tenant_field: tenant")
 		s := bootAuth(t, r, fmt.Sprintf("\n  provider: custom\n  settings: {endpoint: %q%s}%s", endpoint, tenant, tenancy))
 		s.wantProbes(t, r)
-		s.wantStatus(t, http.StatusUnauthorized, "nobody")
+		s.wantStatus(t, http.StatusUnauthorized, "no credentials")
 		s.wantStatus(t, http.StatusUnauthorized, "a bad token", bearer("bad"))
 		s.wantStatus(t, http.StatusOK, "a good token", bearer("alice@a"))
 		if hasTenants(line) {
@@ -327,7 +327,7 @@ func TestServerAsksACustomEndpoint(t *testing.T) {
 }
 
 // Proves: R83, R8 (each key works, and the log has none).
-func TestServerTakesAPIKeys(t *testing.T) {
+func TestServerAcceptsAPIKeys(t *testing.T) {
 	t.Parallel()
 	keys := []string{"canary-key-a", "canary-key-b"}
 	forOldestAndNewest(t, withType("api-key"), func(t *testing.T, r release) {
@@ -335,7 +335,7 @@ func TestServerTakesAPIKeys(t *testing.T) {
   provider: api-key
   secretRefs: {api_keys.a: {name: s, key: a}, api_keys.b: {name: s, key: b}}`, keys...)
 		s.wantProbes(t, r)
-		s.wantStatus(t, http.StatusUnauthorized, "nobody")
+		s.wantStatus(t, http.StatusUnauthorized, "no credentials")
 		s.wantStatus(t, http.StatusUnauthorized, "a wrong key", bearer("canary-key"))
 		for _, key := range keys {
 			s.wantStatus(t, http.StatusOK, key, bearer(key))
@@ -380,7 +380,7 @@ func basic(user, password string) header {
 }
 
 // Proves: R83 (the server trusts identity headers only from the configured networks).
-func TestServerBelievesItsProxy(t *testing.T) {
+func TestServerTrustsItsProxy(t *testing.T) {
 	t.Parallel()
 	forOldestAndNewest(t, withType("upstream-header"), func(t *testing.T, r release) {
 		line := lineOf(t, r)
@@ -397,7 +397,7 @@ func TestServerBelievesItsProxy(t *testing.T) {
 		}
 		s.url = newProxy(t, s.url, "secret")
 		s.wantProbes(t, r)
-		s.wantStatus(t, http.StatusUnauthorized, "nobody")
+		s.wantStatus(t, http.StatusUnauthorized, "no credentials")
 		s.wantStatus(t, http.StatusUnauthorized, "someone who claims to be a user", alice...)
 		s.wantStatus(t, http.StatusUnauthorized, "a user with a wrong password", basic("alice", "wrong@a"))
 		s.wantStatus(t, http.StatusOK, "a user of the proxy", basic("alice", "secret@a"))

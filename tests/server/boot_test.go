@@ -67,7 +67,7 @@ func TestLightBaseBootsAndReachesTheModelServer(t *testing.T) {
 		t.Errorf("no chat completion arrived with the key: %+v", double.Requests())
 	}
 	if strings.Contains(log(), key) {
-		t.Error("the server's log tells the key")
+		t.Error("the server's log contains the key")
 	}
 }
 

@@ -76,7 +76,7 @@ func TestExternalProvidersAnswerInTheRealServer(t *testing.T) {
 			t.Errorf("status %d, want %q: %s", status, want, answer)
 		}
 		if strings.Contains(log(), key) {
-			t.Error("the server's log tells the key")
+			t.Error("the server's log contains the key")
 		}
 	})
 }

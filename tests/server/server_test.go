@@ -26,7 +26,7 @@ const (
 )
 
 // Proves: R28.
-func TestStarterBaseMeansWhatTheReleaseShips(t *testing.T) {
+func TestStarterBaseMatchesPackagedConfig(t *testing.T) {
 	t.Parallel()
 	forEachRelease(t, func(t *testing.T, r release) {
 		base := starterBases + r.line + ".yaml"
@@ -39,7 +39,7 @@ func TestStarterBaseMeansWhatTheReleaseShips(t *testing.T) {
 // The bases are valid with their conditional providers disabled, and with all of them enabled.
 //
 // Proves: R28, R47, L-09, L-14.
-func TestBaseConfigsAreGood(t *testing.T) {
+func TestBaseConfigsAreValid(t *testing.T) {
 	t.Parallel()
 	forEachRelease(t, func(t *testing.T, r release) {
 		bases, err := filepath.Glob(allBases + r.line + ".yaml")
@@ -68,7 +68,7 @@ func TestBaseConfigsAreGood(t *testing.T) {
 }
 
 // The configs are complete without a base.
-func TestImageConfigIsGood(t *testing.T) {
+func TestImageConfigIsValid(t *testing.T) {
 	newest := releases(t)[len(releases(t))-1]
 	for config, r := range map[string]release{imageConfig: imageRelease(t), newestImageConfig: newest} {
 		v := validate(t, r, "--env", "VLLM_URL=http://vllm.invalid/v1", config)[0]
@@ -96,7 +96,7 @@ func copyWithEnv(t *testing.T, file, env string) string {
 // of a case as "kind path", for example an unknown key of the base that the engine keeps.
 //
 // Proves: FR-021, L-09, L-14.
-func TestGoldensAreGood(t *testing.T) {
+func TestGoldensAreValid(t *testing.T) {
 	t.Parallel()
 	forEachRelease(t, func(t *testing.T, r release) {
 		files := writeGoldens(t, r.line)

@@ -165,7 +165,7 @@ func environmentOf(t *testing.T, d *build.Desired) map[string]string {
 // that need quoting.
 //
 // Proves: FR-050, FR-050a, FR-051, FR-052, R24, R67, X14, X26, L-09.
-func TestStorageTakesEveryPassword(t *testing.T) {
+func TestStorageAcceptsEveryPassword(t *testing.T) {
 	t.Parallel()
 	database, keys := framework.StartPostgres(t, framework.Loopback), framework.StartRedis(t, hardPasswords...)
 	open := framework.StartRedis(t)
@@ -396,7 +396,7 @@ func useServer(t *testing.T, r release, p pod, do func(t *testing.T, server stri
 		result = do(t, server)
 	})
 	if strings.Contains(text, "ary") && (strings.Contains(text, "c@n") || strings.Contains(text, "c%40n")) {
-		t.Errorf("the server's log tells the password:\n%s", text)
+		t.Errorf("the server's log contains the password:\n%s", text)
 	}
 	return result
 }

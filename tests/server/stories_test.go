@@ -176,7 +176,7 @@ func prepare(t *testing.T, r release, s story, refused rowsOf) (*booting, bool) 
 // The whole configuration of each sample and story is valid on every release, without a boot.
 //
 // Proves: FR-021, L-09, L-14.
-func TestStoriesAreGood(t *testing.T) {
+func TestStoriesAreValid(t *testing.T) {
 	t.Parallel()
 	all, refused := allStories(t), rowsOf(readTable(t, "testdata/refused.tsv", 3))
 	forEachRelease(t, func(t *testing.T, r release) {

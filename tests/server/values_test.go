@@ -39,7 +39,7 @@ var validatedByCode = regexp.MustCompile(`^(pool_(min|max)_size|vector_index\.(l
 // free maps, and kinds of unions.
 //
 // Proves: FR-033, R8, NFR-003.
-func TestValuesAsTheServerTakesThem(t *testing.T) {
+func TestAcceptedValuesMatchServer(t *testing.T) {
 	t.Parallel()
 	forEachRelease(t, func(t *testing.T, r release) {
 		if !r.newest {

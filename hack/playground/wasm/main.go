@@ -19,14 +19,13 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/offline/playground"
 )
 
-// growth is the percentage by which the heap grows before a garbage collection: memory is cheaper than the reader's
-// time.
-const growth = 400
+// gcPercent lets the heap grow far before a garbage collection: memory is cheaper than the reader's time.
+const gcPercent = 400
 
 var (
 	engine   = start()
-	question []byte
-	answer   []byte
+	request  []byte
+	response []byte
 )
 
 func start() *playground.Engine {
@@ -41,61 +40,61 @@ func main() {}
 
 //go:wasmexport input
 func input(size uint32) unsafe.Pointer {
-	question = make([]byte, size)
-	return unsafe.Pointer(unsafe.SliceData(question))
+	request = make([]byte, size)
+	return unsafe.Pointer(unsafe.SliceData(request))
 }
 
 //go:wasmexport output
-func output() unsafe.Pointer { return unsafe.Pointer(unsafe.SliceData(answer)) }
+func output() unsafe.Pointer { return unsafe.Pointer(unsafe.SliceData(response)) }
 
 //go:wasmexport ask
-func ask() uint32 {
-	return respond(func(q playground.Request) (any, error) { return engine.Run(context.Background(), q) })
+func runRequest() uint32 {
+	return respond(func(r playground.Request) (any, error) { return engine.Run(context.Background(), r) })
 }
 
 //go:wasmexport choices
-func choices() uint32 {
-	return respond(func(at playground.Position) (any, error) { return engine.Complete(at), nil })
+func complete() uint32 {
+	return respond(func(p playground.Position) (any, error) { return engine.Complete(p), nil })
 }
 
-// settle prepares for a snapshot: it frees all memory that later calls do not need.
+// prepareSnapshot prepares for a snapshot: it frees all memory that later calls do not need.
 //
 //go:wasmexport settle
-func settle() {
-	question, answer = nil, nil
+func prepareSnapshot() {
+	request, response = nil, nil
 	runtime.GC()
 	runtime.GC() // frees what the first one finalized
-	clearFree()
+	zeroFreeMemory()
 	runtime.GC()
-	debug.SetGCPercent(growth)
+	debug.SetGCPercent(gcPercent)
 }
 
-// clearFree zeroes unused memory, which a snapshot omits, by allocating all of it in smaller and smaller blocks.
-func clearFree() {
-	var taken [][]byte
+// zeroFreeMemory zeroes unused memory, which a snapshot omits, by allocating all of it in smaller and smaller blocks.
+func zeroFreeMemory() {
+	var blocks [][]byte
 	for size := 1 << 20; size >= 8<<10; size /= 2 {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
 		for after = before; after.HeapSys == before.HeapSys; runtime.ReadMemStats(&after) {
-			taken = append(taken, make([]byte, size))
+			blocks = append(blocks, make([]byte, size))
 		}
 	}
-	runtime.KeepAlive(taken)
+	runtime.KeepAlive(blocks)
 }
 
-func respond[T any](of func(T) (any, error)) uint32 {
+func respond[T any](handle func(T) (any, error)) uint32 {
 	var in T
 	var result any
-	err := json.Unmarshal(question, &in)
+	err := json.Unmarshal(request, &in)
 	if err == nil {
-		result, err = of(in)
+		result, err = handle(in)
 	}
 	content := map[string]any{"result": result}
 	if err != nil {
 		content = map[string]any{"error": err.Error()}
 	}
-	if answer, err = json.Marshal(content); err != nil {
-		answer = []byte(`{"error":"the answer cannot be written"}`)
+	if response, err = json.Marshal(content); err != nil {
+		response = []byte(`{"error":"the response cannot be encoded"}`)
 	}
-	return uint32(len(answer))
+	return uint32(len(response))
 }

@@ -21,7 +21,7 @@ type document struct {
 	Name              string         `json:"name"`
 	DocumentNamespace string         `json:"documentNamespace"`
 	CreationInfo      creation       `json:"creationInfo"`
-	Packages          []part         `json:"packages"`
+	Packages          []spdxPackage  `json:"packages"`
 	Relationships     []relationship `json:"relationships"`
 }
 
@@ -30,20 +30,20 @@ type creation struct {
 	Creators []string `json:"creators"`
 }
 
-type part struct {
-	ID               string      `json:"SPDXID"`
-	Name             string      `json:"name"`
-	VersionInfo      string      `json:"versionInfo,omitempty"`
-	DownloadLocation string      `json:"downloadLocation"`
-	FilesAnalyzed    bool        `json:"filesAnalyzed"`
-	LicenseConcluded string      `json:"licenseConcluded"`
-	LicenseDeclared  string      `json:"licenseDeclared"`
-	CopyrightText    string      `json:"copyrightText"`
-	Checksums        []sum       `json:"checksums,omitempty"`
-	ExternalRefs     []reference `json:"externalRefs,omitempty"`
+type spdxPackage struct {
+	ID               string         `json:"SPDXID"`
+	Name             string         `json:"name"`
+	VersionInfo      string         `json:"versionInfo,omitempty"`
+	DownloadLocation string         `json:"downloadLocation"`
+	FilesAnalyzed    bool           `json:"filesAnalyzed"`
+	LicenseConcluded string         `json:"licenseConcluded"`
+	LicenseDeclared  string         `json:"licenseDeclared"`
+	CopyrightText    string         `json:"copyrightText"`
+	Checksums        []spdxChecksum `json:"checksums,omitempty"`
+	ExternalRefs     []reference    `json:"externalRefs,omitempty"`
 }
 
-type sum struct {
+type spdxChecksum struct {
 	Algorithm string `json:"algorithm"`
 	Value     string `json:"checksumValue"`
 }
@@ -60,11 +60,11 @@ type relationship struct {
 	Type    string `json:"relationshipType"`
 }
 
-// notInIdentifiers matches characters that an SPDX identifier must not contain.
-var notInIdentifiers = regexp.MustCompile(`[^A-Za-z0-9.-]+`)
+// invalidIDChars matches characters that an SPDX identifier must not contain.
+var invalidIDChars = regexp.MustCompile(`[^A-Za-z0-9.-]+`)
 
-// Of describes the modules of a Go program, which Go records in the program itself.
-type Of struct {
+// Input describes the modules of a Go program, which Go records in the program itself.
+type Input struct {
 	// Program is the path of the program.
 	Program string
 	// Artifact names the file or image that contains it, and Version is the release.
@@ -76,7 +76,7 @@ type Of struct {
 }
 
 // JSON returns the SPDX document.
-func (o Of) JSON() ([]byte, error) {
+func (o Input) JSON() ([]byte, error) {
 	info, err := buildinfo.ReadFile(o.Program)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", o.Program, err)
@@ -91,9 +91,9 @@ func (o Of) JSON() ([]byte, error) {
 		Version: "SPDX-2.3", DataLicense: "CC0-1.0", ID: "SPDXRef-DOCUMENT", Name: o.Artifact,
 		DocumentNamespace: o.Namespace + "/" + o.Artifact + "-" + digest[:16],
 		CreationInfo:      creation{Created: o.Created.Format(time.RFC3339), Creators: []string{"Tool: llama-stack-k8s-operator-release"}},
-		Packages: []part{{
+		Packages: []spdxPackage{{
 			ID: root, Name: o.Artifact, VersionInfo: o.Version, DownloadLocation: none, LicenseConcluded: "Apache-2.0", LicenseDeclared: "Apache-2.0",
-			CopyrightText: none, Checksums: []sum{{"SHA256", digest}},
+			CopyrightText: none, Checksums: []spdxChecksum{{"SHA256", digest}},
 		}},
 		Relationships: []relationship{{"SPDXRef-DOCUMENT", root, "DESCRIBES"}},
 	}
@@ -102,8 +102,8 @@ func (o Of) JSON() ([]byte, error) {
 		for m.Replace != nil {
 			m = m.Replace
 		}
-		id := "SPDXRef-" + notInIdentifiers.ReplaceAllString(m.Path+"-"+m.Version, "-")
-		d.Packages = append(d.Packages, part{
+		id := "SPDXRef-" + invalidIDChars.ReplaceAllString(m.Path+"-"+m.Version, "-")
+		d.Packages = append(d.Packages, spdxPackage{
 			ID: id, Name: m.Path, VersionInfo: m.Version, DownloadLocation: none, LicenseConcluded: none, LicenseDeclared: none, CopyrightText: none,
 			ExternalRefs: []reference{{"PACKAGE-MANAGER", "purl", "pkg:golang/" + m.Path + "@" + m.Version}},
 		})

@@ -52,12 +52,12 @@ func (crds) Generate(ctx *genall.GenerationContext) error {
 // stripForeign removes the descriptions from the schemas of types outside the root packages. It runs before references
 // are resolved, so that the root packages' descriptions of fields with foreign types stay.
 func stripForeign(schemata map[crd.TypeIdent]apiextensionsv1.JSONSchemaProps, roots []*loader.Package) {
-	own := make(map[string]bool, len(roots))
+	rootPaths := make(map[string]bool, len(roots))
 	for _, root := range roots {
-		own[root.PkgPath] = true
+		rootPaths[root.PkgPath] = true
 	}
 	for ident, schema := range schemata {
-		if !own[ident.Package.PkgPath] {
+		if !rootPaths[ident.Package.PkgPath] {
 			crd.EditSchema(&schema, noDescription{})
 			schemata[ident] = schema
 		}
@@ -86,7 +86,7 @@ func controllerToolsVersion() string {
 }
 
 // withoutStatus removes the status, which only an API server writes.
-func withoutStatus(definition map[string]any) error {
-	delete(definition, "status")
+func withoutStatus(object map[string]any) error {
+	delete(object, "status")
 	return nil
 }

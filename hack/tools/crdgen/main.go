@@ -27,7 +27,7 @@ func main() {
 
 func run(output string, packages []string) error {
 	if output == "" || len(packages) == 0 {
-		return errors.New("give the output directory and at least one package: crdgen -output DIRECTORY PACKAGE")
+		return errors.New("the output directory and at least one package are required: crdgen -output DIRECTORY PACKAGE")
 	}
 	var generator genall.Generator = crds{}
 	runtime, err := genall.Generators{&generator}.ForRoots(packages...)
@@ -36,7 +36,7 @@ func run(output string, packages []string) error {
 	}
 	runtime.OutputRules.Default = genall.OutputToDirectory(output)
 	if failed := runtime.Run(); failed {
-		return errors.New("not every definition could be generated: see the messages above")
+		return errors.New("some CRDs could not be generated: see the messages above")
 	}
 	return nil
 }

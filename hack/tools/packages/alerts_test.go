@@ -20,8 +20,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
-// foreign are the metrics of controller-runtime and the Go runtime that alerts use.
-var foreign = []string{"controller_runtime_reconcile_errors_total", "workqueue_queue_duration_seconds_bucket", "go_gc_heap_live_bytes", "go_gc_gomemlimit_bytes"}
+// externalMetrics are the metrics of controller-runtime and the Go runtime that alerts use.
+var externalMetrics = []string{"controller_runtime_reconcile_errors_total", "workqueue_queue_duration_seconds_bucket", "go_gc_heap_live_bytes", "go_gc_gomemlimit_bytes"}
 
 // alertCases has two series per alert, with one sample per minute for two hours: one fires, the other almost.
 var alertCases = map[string]struct{ fires, silent string }{
@@ -84,7 +84,7 @@ var alertCases = map[string]struct{ fires, silent string }{
 // Prometheus' own engine evaluates the alerts.
 //
 // Proves: L-33.
-func TestAlertsFireWhenTheyShould(t *testing.T) {
+func TestAlertsFire(t *testing.T) {
 	alerts, err := prometheus.Alerts()
 	if err != nil || len(alerts) != len(alertCases) {
 		t.Fatalf("%d alerts, %d cases, error %v", len(alerts), len(alertCases), err)
@@ -150,7 +150,7 @@ func firing(t *testing.T, a *prometheus.Alert, series string) bool {
 
 // Proves: L-33.
 func TestAlertsUseMetricsThatExist(t *testing.T) {
-	known := slices.Clone(foreign)
+	known := slices.Clone(externalMetrics)
 	for _, d := range metrics.Definitions(catalog.Lines()) {
 		known = append(known, d.Name)
 		if d.Type == metrics.Histogram {

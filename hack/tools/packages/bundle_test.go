@@ -14,9 +14,9 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
-// advice maps warnings of the OLM library to the reason why the bundle ignores them.
-var advice = map[string]string{
-	"Kind=LlamaStackDistribution: provided API should have an example annotation": "v1alpha1 is deprecated: an example would invite to it",
+// ignoredWarnings maps warnings of the OLM library to the reason why the bundle ignores them.
+var ignoredWarnings = map[string]string{
+	"Kind=LlamaStackDistribution: provided API should have an example annotation": "v1alpha1 is deprecated: an example would suggest its use",
 	"APIs which were deprecated and removed in v1.25":                             "it compares groups and resources, and the versions in use are v1 and v2",
 	"CSV contains permissions to create CRD":                                      "the permission is to patch the operator's own CRD",
 }
@@ -33,31 +33,31 @@ func TestBundlePassesTheChecksOfOLM(t *testing.T) {
 		validation.OperatorHubV2Validator, validation.StandardCapabilitiesValidator, validation.StandardCategoriesValidator,
 		validation.ObjectValidator, validation.AlphaDeprecatedAPIsValidator, validation.GoodPracticesValidator,
 	}
-	given := bundle.ObjectsToValidate()
+	objects := bundle.ObjectsToValidate()
 	for _, o := range bundle.Objects {
-		given = append(given, o)
+		objects = append(objects, o)
 	}
-	heard := map[string]bool{}
-	for _, result := range checks.Validate(given...) {
+	seen := map[string]bool{}
+	for _, result := range checks.Validate(objects...) {
 		for _, e := range result.Errors {
 			t.Errorf("%s: %s", result.Name, e.Error())
 		}
 		for _, w := range result.Warnings {
 			known := ""
-			for text := range advice {
+			for text := range ignoredWarnings {
 				if strings.Contains(w.Error(), text) {
 					known = text
 				}
 			}
-			heard[known] = true
+			seen[known] = true
 			if known == "" {
 				t.Errorf("%s: %s", result.Name, w.Error())
 			}
 		}
 	}
-	for text, why := range advice {
-		if !heard[text] {
-			t.Errorf("OLM does not say any more %q, which has an exception here because %s", text, why)
+	for text, reason := range ignoredWarnings {
+		if !seen[text] {
+			t.Errorf("OLM no longer warns %q: remove the exception (%s)", text, reason)
 		}
 	}
 }

@@ -76,7 +76,7 @@ func TestChartPassesHelmLint(t *testing.T) {
 	}
 }
 
-func TestSchemaRejectsWrongValues(t *testing.T) {
+func TestSchemaRejectsInvalidValues(t *testing.T) {
 	for name, v := range map[string]values{
 		"unknown":                   {"replica": 1},
 		"unknown below":             {"image": values{"name": "x"}},
@@ -98,7 +98,7 @@ func TestSchemaRejectsWrongValues(t *testing.T) {
 }
 
 // A misspelled value is an error at every level.
-func TestSchemaIsClosed(t *testing.T) {
+func TestSchemaRejectsUnknownValues(t *testing.T) {
 	var root map[string]any
 	framework.NoError(t, json.Unmarshal(readFile(t, "charts", "llama-stack-k8s-operator", "values.schema.json"), &root))
 	closed := 0
@@ -122,7 +122,7 @@ func TestSchemaIsClosed(t *testing.T) {
 	}
 }
 
-func TestChartTakesEveryValueOver(t *testing.T) {
+func TestChartAppliesEveryValue(t *testing.T) {
 	got := render(t, values{
 		"image":    values{"repository": "registry.example.com/operator", "digest": "sha256:" + strings.Repeat("a", 64), "pullPolicy": "Always"},
 		"replicas": 3, "resources": values{"limits": values{"memory": "1Gi"}}, "goMemoryLimit": "512MiB",
@@ -197,7 +197,7 @@ func TestChartCertificates(t *testing.T) {
 			t.Errorf("%s: %v: %s", maker, err, text)
 		}
 		if want != "" && (crd.Annotations[want] == "" || webhooks.GetAnnotations()[want] == "") {
-			t.Errorf("%s: nobody injects the CA bundle: %v, %v", maker, crd.Annotations, webhooks.GetAnnotations())
+			t.Errorf("%s: the CA bundle is not injected: %v, %v", maker, crd.Annotations, webhooks.GetAnnotations())
 		}
 		issued := got["Certificate/llama-stack-k8s-operator-webhook"]
 		if (issued != nil) != (maker == "cert-manager") {
@@ -207,7 +207,7 @@ func TestChartCertificates(t *testing.T) {
 }
 
 // Proves: L-34 (the namespaced chart has only namespaced objects, with the Roles of the overlay).
-func TestNamespacedChartHasNothingInTheCluster(t *testing.T) {
+func TestNamespacedChartHasNoClusterScopedObjects(t *testing.T) {
 	got := render(t, values{
 		"namespaced": values{"enabled": true, "watch": []any{"team-a", "team-b"}},
 		"crds":       values{"install": false}, "admissionPolicy": values{"install": false},
@@ -243,14 +243,14 @@ func TestNamespacedChartHasNothingInTheCluster(t *testing.T) {
 	var crd apiextensionsv1.CustomResourceDefinition
 	convert(t, render(t, values{"namespaced": values{"enabled": true, "watch": []any{"a"}}})["CustomResourceDefinition/llamastackdistributions.llamastack.io"], &crd)
 	if crd.Spec.Conversion.Strategy != apiextensionsv1.NoneConverter || crd.Spec.Conversion.Webhook != nil || crd.Spec.Versions[0].Served {
-		t.Errorf("nobody converts, but conversion is %+v", crd.Spec.Conversion)
+		t.Errorf("there is no webhook, but conversion is %+v", crd.Spec.Conversion)
 	}
 }
 
 // Each custom resource belongs to one Deployment, whatever its label is. Only the first Deployment serves webhooks.
 //
 // Proves: R56, R71.
-func TestShardsOfTheChartDivideTheCustomResources(t *testing.T) {
+func TestChartShardsPartitionCustomResources(t *testing.T) {
 	without := render(t, values{})
 	// The values are those of the command in docs/sharding.md.
 	command := regexp.MustCompile(`helm upgrade \S+ charts/llama-stack-k8s-operator[^']*--set '([^']*)'`).FindSubmatch(readFile(t, "docs", "sharding.md"))
@@ -292,15 +292,15 @@ func TestShardsOfTheChartDivideTheCustomResources(t *testing.T) {
 			t.Errorf("%s gets requests of webhooks: %t", name, serves)
 		}
 	}
-	for _, of := range []labels.Set{nil, {"llamastack.io/shard": "a"}, {"llamastack.io/shard": "b"}, {"llamastack.io/shard": "misspelled"}, {"other": "a"}} {
+	for _, set := range []labels.Set{nil, {"llamastack.io/shard": "a"}, {"llamastack.io/shard": "b"}, {"llamastack.io/shard": "misspelled"}, {"other": "a"}} {
 		reconciled := 0
 		for _, selector := range selectors {
-			if selector.Matches(of) {
+			if selector.Matches(set) {
 				reconciled++
 			}
 		}
 		if reconciled != 1 {
-			t.Errorf("a resource with the labels %v belongs to %d operators", of, reconciled)
+			t.Errorf("a resource with the labels %v belongs to %d operators", set, reconciled)
 		}
 	}
 	const deployment = "Deployment/llama-stack-k8s-operator-controller-manager"

@@ -35,7 +35,7 @@ var (
 // Each query returns data from the recorded metrics in Prometheus' own engine. Counters grow, so quantiles exist.
 //
 // Proves: L-33.
-func TestDashboardsShowWhatIsServed(t *testing.T) {
+func TestDashboardQueriesReturnData(t *testing.T) {
 	var series strings.Builder
 	for file, labels := range scraped {
 		for line := range strings.Lines(string(readFile(t, "hack", "tools", "packages", "testdata", file))) {
@@ -102,7 +102,7 @@ func TestDashboardsShowWhatIsServed(t *testing.T) {
 // Some server histograms have no bucket below 5 seconds, so quantiles of faster calls would be wrong.
 //
 // Proves: L-33.
-func TestDashboardsShowQuantilesOfFineHistograms(t *testing.T) {
+func TestDashboardQuantilesUseFineHistograms(t *testing.T) {
 	fine := map[string]bool{}
 	for file := range scraped {
 		for line := range strings.Lines(string(readFile(t, "hack", "tools", "packages", "testdata", file))) {
@@ -142,7 +142,7 @@ func isCounter(name string) bool {
 	return slices.ContainsFunc([]string{"_total", "_bucket", "_count", "_sum"}, func(suffix string) bool { return strings.HasSuffix(name, suffix) })
 }
 
-func TestRecordedMetricsOfTheOperatorExist(t *testing.T) {
+func TestRecordingHasEveryOperatorMetric(t *testing.T) {
 	text := string(readFile(t, "hack", "tools", "packages", "testdata", "operator.prom"))
 	for _, d := range metrics.Definitions(catalog.Lines()) {
 		if !strings.Contains(text, "\n# TYPE "+d.Name+" ") {

@@ -30,21 +30,21 @@ import (
 
 var now = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
-// verdicts are the health states that the tools compute for a resource.
-type verdicts struct {
+// health are the health states that the tools compute for a resource.
+type health struct {
 	flux status.Status
 	argo string
 }
 
 var (
-	healthy     = verdicts{status.CurrentStatus, "Healthy"}
-	progressing = verdicts{status.InProgressStatus, "Progressing"}
-	degraded    = verdicts{status.FailedStatus, "Degraded"}
-	leaving     = verdicts{status.TerminatingStatus, "Progressing"}
+	healthy     = health{status.CurrentStatus, "Healthy"}
+	progressing = health{status.InProgressStatus, "Progressing"}
+	degraded    = health{status.FailedStatus, "Degraded"}
+	terminating = health{status.TerminatingStatus, "Progressing"}
 )
 
 // Proves: R18, R50 (the libraries of Flux and Argo CD show the correct health for each reason).
-func TestEveryProblemIsSeenByGitOps(t *testing.T) {
+func TestGitOpsToolsShowEveryProblem(t *testing.T) {
 	check := argoHealth(t)
 	rows := 0
 	for _, row := range problem.Rows() {
@@ -63,24 +63,24 @@ func TestEveryProblemIsSeenByGitOps(t *testing.T) {
 		f.Problems, f.Now = append(f.Problems, *found), now.Add(time.Hour)
 		cr.Status = operator.Compute(f)
 		rows++
-		expect(t, check, string(row.Reason), cr, want)
+		expectHealth(t, check, string(row.Reason), cr, want)
 	}
 	if rows < 20 {
 		t.Errorf("only %d reasons", rows)
 	}
 }
 
-func TestEveryStateIsSeenByGitOps(t *testing.T) {
+func TestGitOpsToolsShowEveryState(t *testing.T) {
 	check := argoHealth(t)
 	for name, c := range map[string]struct {
 		change func(*operator.Facts)
-		want   verdicts
+		want   health
 	}{
 		"being created":       {func(f *operator.Facts) { f.Deployment = nil }, progressing},
 		"pods start":          {func(f *operator.Facts) { f.Deployment = deployment(2, 1) }, progressing},
 		"serves":              {func(*operator.Facts) {}, healthy},
 		"Deployment unknown":  {func(f *operator.Facts) { f.Deployment, f.DeploymentUnknown = nil, true }, progressing},
-		"being removed":       {func(f *operator.Facts) { f.CR.DeletionTimestamp = &metav1.Time{Time: now} }, leaving},
+		"being removed":       {func(f *operator.Facts) { f.CR.DeletionTimestamp = &metav1.Time{Time: now} }, terminating},
 		"scaled to zero":      {scaledToZero, healthy},
 		"old Deployment seen": {func(f *operator.Facts) { f.Deployment.Status.ObservedGeneration-- }, progressing},
 	} {
@@ -88,17 +88,17 @@ func TestEveryStateIsSeenByGitOps(t *testing.T) {
 		f := applied(t, cr)
 		c.change(f)
 		cr.Status = operator.Compute(f)
-		expect(t, check, name, cr, c.want)
+		expectHealth(t, check, name, cr, c.want)
 	}
 	// kstatus reports an object without a status as current, as docs/gitops.md says.
-	expect(t, check, "no status", resource(), verdicts{status.CurrentStatus, "Progressing"})
+	expectHealth(t, check, "no status", resource(), health{status.CurrentStatus, "Progressing"})
 	cr := resource()
 	cr.Status = operator.Compute(applied(t, cr))
 	cr.Generation++
-	expect(t, check, "an edit that the operator has not seen", cr, progressing)
+	expectHealth(t, check, "an edit that the operator has not seen", cr, progressing)
 }
 
-func expect(t *testing.T, check func(map[string]any) (string, string), name string, cr *v1alpha2.LlamaStackDistribution, want verdicts) {
+func expectHealth(t *testing.T, check func(map[string]any) (string, string), name string, cr *v1alpha2.LlamaStackDistribution, want health) {
 	t.Helper()
 	o, err := runtime.DefaultUnstructuredConverter.ToUnstructured(cr)
 	framework.NoError(t, err)
@@ -107,7 +107,7 @@ func expect(t *testing.T, check func(map[string]any) (string, string), name stri
 		t.Fatalf("%s: %v", name, err)
 	}
 	argo, message := check(o)
-	if got := (verdicts{result.Status, argo}); got != want {
+	if got := (health{result.Status, argo}); got != want {
 		text, _ := json.Marshal(cr.Status.Conditions)
 		t.Errorf("%s: %+v (%s), want %+v: observedGeneration %d of %d, %s", name, got, result.Message, want, cr.Status.ObservedGeneration, cr.Generation, text)
 	}

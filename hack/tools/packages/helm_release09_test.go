@@ -47,11 +47,11 @@ func TestHelmUpgradesRelease09(t *testing.T) {
 	}
 	before := uids()
 
-	h.takeOver(loadChart(t))
+	h.adopt(loadChart(t))
 	if got := uids(); got != before {
 		t.Errorf("taken over: %s, was %s", got, before)
 	}
-	h.isAsInstalledAfresh()
+	h.checkFreshInstall()
 
 	h.uninstall()
 	if left := h.kubectl("get", resource09, "-n", "default", "-o", "name"); !strings.Contains(left, "kept") {
@@ -89,8 +89,8 @@ func (h *helm) applyText(text string) {
 	}
 }
 
-// isAsInstalledAfresh checks that the Deployment, the roles and the Service have no fields of release 0.9.
-func (h *helm) isAsInstalledAfresh() {
+// checkFreshInstall checks that the Deployment, the roles and the Service have no fields of release 0.9.
+func (h *helm) checkFreshInstall() {
 	h.t.Helper()
 	for _, c := range []struct{ object, path, want string }{
 		{deployed, "{.spec.replicas} {.spec.template.spec.containers[*].name} {.spec.template.spec.terminationGracePeriodSeconds}", "2 manager 30"},

@@ -61,7 +61,7 @@ func TestHelmInstallsUpgradesAndUninstalls(t *testing.T) {
 	h.kubectl("patch", crd, "--type=merge", "--field-manager=injector", "-p", `{"spec":{"conversion":{"webhook":{"clientConfig":{"caBundle":"`+bundle+`"}}}}}`)
 
 	h.install(loadChart(t), values{}, true)
-	h.same("taken over", uids, bundle)
+	h.checkUnchanged("taken over", uids, bundle)
 	if by := h.kubectl("get", deployed, "-n", operatorNamespace, "-o", `jsonpath={.metadata.labels.app\.kubernetes\.io/managed-by}`); by != "Helm" {
 		t.Errorf("the Deployment is managed by %q", by)
 	}
@@ -78,7 +78,7 @@ func TestHelmInstallsUpgradesAndUninstalls(t *testing.T) {
 	if _, err := upgrade.RunWithContext(t.Context(), releaseName, newer, values{"replicas": 3}); err != nil {
 		t.Fatal(err)
 	}
-	h.same("upgraded", uids, bundle)
+	h.checkUnchanged("upgraded", uids, bundle)
 	if got := h.kubectl("get", deployed, "-n", operatorNamespace, "-o", "jsonpath={.spec.replicas}"); got != "3" {
 		t.Errorf("%s replicas, want 3", got)
 	}
@@ -87,7 +87,7 @@ func TestHelmInstallsUpgradesAndUninstalls(t *testing.T) {
 	}
 
 	h.uninstall()
-	h.same("uninstalled", uids, bundle)
+	h.checkUnchanged("uninstalled", uids, bundle)
 	kinds := "clusterroles,clusterrolebindings,validatingwebhookconfigurations,validatingadmissionpolicies,validatingadmissionpolicybindings"
 	if left := h.kubectl("get", kinds, "-o", "name"); strings.Contains(left, "llama") {
 		t.Errorf("left is\n%s", left)
@@ -101,13 +101,13 @@ func TestHelmInstallsUpgradesAndUninstalls(t *testing.T) {
 	})
 
 	h.install(loadChart(t), values{}, false)
-	h.same("installed again", uids, bundle)
+	h.checkUnchanged("installed again", uids, bundle)
 	h.uninstall()
-	h.namespaced()
+	h.installNamespaced()
 }
 
-// namespaced installs the chart with Roles only, and uses the existing CRD.
-func (h *helm) namespaced() {
+// installNamespaced installs the chart with Roles only, and uses the existing CRD.
+func (h *helm) installNamespaced() {
 	h.t.Helper()
 	for _, namespace := range []string{"team-operator", "team-a"} {
 		h.kubectl("create", "namespace", namespace)
@@ -143,8 +143,8 @@ func (h *helm) install(c *chart.Chart, v values, takeOwnership bool) {
 	h.runInstall(install, c, v)
 }
 
-// takeOver adopts and replaces existing objects: helm install --take-ownership --force.
-func (h *helm) takeOver(c *chart.Chart) {
+// adopt adopts and replaces existing objects: helm install --take-ownership --force.
+func (h *helm) adopt(c *chart.Chart) {
 	h.t.Helper()
 	install := action.NewInstall(h.config)
 	install.TakeOwnership, install.Force = true, true
@@ -187,7 +187,7 @@ func (h *helm) uids() string {
 	return h.kubectl("get", crd, "-o", "jsonpath={.metadata.uid}") + " " + h.kubectl("get", "llsd", "kept", "-n", "default", "-o", "jsonpath={.metadata.uid}")
 }
 
-func (h *helm) same(when, uids, bundle string) {
+func (h *helm) checkUnchanged(when, uids, bundle string) {
 	h.t.Helper()
 	if got := h.uids(); got != uids {
 		h.t.Errorf("%s: uids %s, were %s", when, got, uids)

@@ -23,7 +23,7 @@ func TestSBOMIsValidSPDX(t *testing.T) {
 	if text, err := exec.Command("go", "build", "-C", framework.Root(), "-o", program, "./hack/release").CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, text)
 	}
-	text, err := sbom.Of{Program: program, Artifact: "a_1.0.0.tar.gz", Version: "1.0.0", Namespace: "https://example.com/v1.0.0", Created: now}.JSON()
+	text, err := sbom.Input{Program: program, Artifact: "a_1.0.0.tar.gz", Version: "1.0.0", Namespace: "https://example.com/v1.0.0", Created: now}.JSON()
 	framework.NoError(t, err)
 	document, err := spdx.Read(bytes.NewReader(text))
 	framework.NoError(t, err)

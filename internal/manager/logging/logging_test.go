@@ -108,7 +108,7 @@ func TestLoweredLevelIsReported(t *testing.T) {
 	}
 }
 
-func TestWrongLevelIsRefused(t *testing.T) {
+func TestInvalidLevelIsRejected(t *testing.T) {
 	for _, level := range []string{"", "loud", "0", "-8", "99999999999999999999"} {
 		flags := flag.NewFlagSet("manager", flag.ContinueOnError)
 		flags.SetOutput(&bytes.Buffer{})

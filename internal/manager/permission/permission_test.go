@@ -59,7 +59,7 @@ func reviewsDouble(t *testing.T, asked *atomic.Int32) *Reviewer {
 }
 
 // Proves: R63, R71 (decisions are cached, failures are not, and no token is logged).
-func TestOnlyThoseWhoMayAreServed(t *testing.T) {
+func TestOnlyAuthorizedClientsAreServed(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		method, authorization string

@@ -18,7 +18,7 @@ import (
 )
 
 // Proves: R56, L-34.
-func TestParseReportsWhatIsWrong(t *testing.T) {
+func TestParseRejectsInvalidInput(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                            "",
 		"  ":                          "",
@@ -44,7 +44,7 @@ func TestParseReportsWhatIsWrong(t *testing.T) {
 }
 
 // Proves: R71.
-func TestLeaseFollowsWhatIsSelected(t *testing.T) {
+func TestLeaseNameDependsOnSelector(t *testing.T) {
 	name := func(text string) string {
 		selector, err := Parse(text)
 		if err != nil {
@@ -103,7 +103,7 @@ func (l *leases) Get(_ context.Context, _ client.ObjectKey, o client.Object, _ .
 
 // Proves: R71, R21 (the shard starts once the operator without a selector has released its Lease or has not renewed it
 // in time).
-func TestAwaitWholeWaitsForItsEnd(t *testing.T) {
+func TestAwaitUnshardedWaitsForRelease(t *testing.T) {
 	if err := AwaitUnsharded(t.Context(), fake.NewClientBuilder().Build(), "op"); err != nil {
 		t.Errorf("no Lease: %v", err)
 	}

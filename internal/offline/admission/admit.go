@@ -128,17 +128,40 @@ func (s *Schema) decode(object map[string]any) []Rejection {
 	return rejections
 }
 
-// nearestField returns a suggestion for an unknown field; empty if no name is similar.
+// metadataFields are the fields of metadata that users write.
+var metadataFields = []string{"annotations", "finalizers", "generateName", "labels", "name", "namespace",
+	"ownerReferences"}
+
+// nearestField returns a suggestion for an unknown field: below metadata or spec for one of their fields at the top
+// level, otherwise a similar name; empty if there is none.
 func (s *Schema) nearestField(path string) string {
 	parent, name := s.parentOf(path)
 	if parent == nil {
 		return ""
 	}
+	if path == name {
+		if slices.Contains(metadataFields, name) {
+			return "write it below metadata, as metadata." + name
+		}
+		if s.Has("spec." + name) {
+			return "write it below spec, as spec." + name
+		}
+	}
 	known := slices.Collect(maps.Keys(parent.Properties))
 	if strings.HasPrefix(path, "metadata.") {
-		known = []string{"annotations", "finalizers", "generateName", "labels", "name", "namespace", "ownerReferences"}
+		known = metadataFields
 	}
 	return strings.TrimSpace(problem.DidYouMean(name, known))
+}
+
+// Has reports whether the version has a field at the path.
+func (s *Schema) Has(path string) bool {
+	parent, name := s.parentOf(path)
+	if parent == nil {
+		return false
+	}
+	_, known := parent.Properties[name]
+	return known
 }
 
 // nearestValue returns a suggestion for an unsupported value; empty if no value is similar.

@@ -140,6 +140,24 @@ func TestRejectsMetadata(t *testing.T) {
 	}
 }
 
+// Proves: NFR-004 (a field at the top level that belongs below metadata or spec).
+func TestUnknownFieldNamesItsParent(t *testing.T) {
+	s := schema(t)
+	for name, want := range map[string]string{
+		"namespace": "namespace: unknown field: write it below metadata, as metadata.namespace",
+		"labels":    "labels: unknown field: write it below metadata, as metadata.labels",
+		"providers": "providers: unknown field: write it below spec, as spec.providers",
+		"sepc":      `sepc: unknown field: did you mean "spec"?`,
+		"other":     "other: unknown field",
+	} {
+		object := resource(t, starter)
+		object[name] = "x"
+		if _, problems := s.Admit(t.Context(), object); len(problems) != 1 || problems[0].String() != want {
+			t.Errorf("%v, want %s", problems, want)
+		}
+	}
+}
+
 // Proves: NFR-004 (an object with generateName is checked as any other).
 func TestGenerateName(t *testing.T) {
 	s := schema(t)

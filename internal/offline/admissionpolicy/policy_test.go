@@ -99,7 +99,7 @@ func TestPolicyMessages(t *testing.T) {
 }
 
 // Proves: NFR-004 (a message has at most ten problems and the number of the others; the plugin shows the same).
-func TestPolicyCountsWhatItLeavesOut(t *testing.T) {
+func TestPolicyCountsOmittedProblems(t *testing.T) {
 	p := specPolicy(t)
 	object := resource(t, starter+"resources: {models: ["+strings.Repeat("'',", 12)+"]}")
 	if got := validate(t, p, object, nil); !strings.HasSuffix(got, "remove the item; and 2 more") || strings.Count(got, "spec.resources.models[") != 10 {

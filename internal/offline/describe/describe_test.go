@@ -12,7 +12,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 )
 
-func TestKindSaysWhatAFieldTakes(t *testing.T) {
+func TestKindDescribesFieldType(t *testing.T) {
 	one, three, zero := 1.0, 3.0, 0.0
 	for want, field := range map[string]catalog.Field{
 		"map":                        {Type: catalog.TypeMap, Object: "o"},
@@ -80,7 +80,7 @@ func TestNotesNameTheFieldsThatSetAConfigField(t *testing.T) {
 }
 
 // Proves: FR-005 (the example has the required fields in the form of the spec).
-func TestExampleHasWhatTheProviderTypeNeeds(t *testing.T) {
+func TestExampleHasRequiredFieldsOfProviderType(t *testing.T) {
 	endpoint := func(e catalog.Endpoint) *catalog.Provider { return &catalog.Provider{Endpoint: &e} }
 	for _, c := range []struct {
 		providerType string

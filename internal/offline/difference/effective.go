@@ -4,7 +4,9 @@ package difference
 
 import (
 	"maps"
+	"path"
 	"slices"
+	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -47,8 +49,8 @@ func valueOf(v corev1.EnvVar) string {
 	return "from elsewhere: " + v.Name
 }
 
-// Resolve returns JSON data with references to environment variables replaced by their values or defaults, and without
-// disabled entries of lists.
+// Resolve returns JSON data with references to environment variables replaced by their values or defaults, with the
+// home directory in paths, and without disabled entries of lists.
 func Resolve(value any, env map[string]string) any {
 	switch v := value.(type) {
 	case map[string]any:
@@ -66,7 +68,7 @@ func Resolve(value any, env map[string]string) any {
 		}
 		return resolved
 	case string:
-		return document.ReplaceReferences(v, func(ref document.Reference) string {
+		text := document.ReplaceReferences(v, func(ref document.Reference) string {
 			switch set := env[ref.Name]; {
 			case ref.Operator == document.IfSet && set != "":
 				return ref.Value
@@ -78,6 +80,10 @@ func Resolve(value any, env map[string]string) any {
 				return set
 			}
 		})
+		if rest, ok := strings.CutPrefix(text, "~/"); ok && env["HOME"] != "" {
+			return path.Join(env["HOME"], rest)
+		}
+		return text
 	}
 	return value
 }

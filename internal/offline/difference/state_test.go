@@ -9,7 +9,7 @@ import (
 )
 
 // Some release lines name a database in one field, others in several. The change is reported once.
-func TestStateSaysOnceThatADatabaseIsNamedInOtherFields(t *testing.T) {
+func TestStateReportsRenamedDatabaseFieldsOnce(t *testing.T) {
 	const sql, kv = "storage.backends.sql_default.", "storage.backends.kv_default."
 	apart := []Change{{Path: sql + "db", Before: "a"}, {Path: sql + "host", Before: "b"}, {Path: sql + "port", Before: "c"}, {Path: sql + "user", Before: "d"}}
 	joined := Change{Path: sql + "connection_string", After: "e"}

@@ -4,7 +4,6 @@ package fields
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"regexp"
@@ -14,6 +13,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"sigs.k8s.io/yaml"
 
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha1"
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/config/crd"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
@@ -21,7 +21,10 @@ import (
 
 // Field describes a field of the CRD.
 type Field struct {
-	Path        string `json:"path"`
+	Path string `json:"path"`
+	// Version is the version of the field if it is not the storage version, and InV1alpha2 its path there, if any.
+	Version     string `json:"version,omitempty"`
+	InV1alpha2  string `json:"inV1alpha2,omitempty"`
 	Type        string `json:"type"`
 	Required    bool   `json:"required,omitempty"`
 	Default     any    `json:"default,omitempty"`
@@ -37,55 +40,112 @@ type Field struct {
 
 type props = apiextensionsv1.JSONSchemaProps
 
-// Schema is the schema of the storage version.
-type Schema struct{ root *props }
+// Schema is the schema of a version.
+type Schema struct {
+	root    *props
+	version string
+}
 
-var errNoVersion = errors.New("the CustomResourceDefinition does not have version " + v1alpha2.GroupVersion.Version)
-
-// Read returns the schema, completed with the open fields.
+// Read returns the schema of the storage version, completed with the open fields.
 func Read() (*Schema, error) {
+	s, err := read(v1alpha2.GroupVersion.Version)
+	if err == nil {
+		fillOpenFields(s.root)
+	}
+	return s, err
+}
+
+// ReadOlder returns the schema of v1alpha1.
+func ReadOlder() (*Schema, error) { return read(v1alpha1.GroupVersion.Version) }
+
+func read(version string) (*Schema, error) {
 	var definition apiextensionsv1.CustomResourceDefinition
 	if err := yaml.Unmarshal(crd.LlamaStackDistributions(), &definition); err != nil {
 		return nil, err
 	}
 	for i := range definition.Spec.Versions {
-		if v := &definition.Spec.Versions[i]; v.Name == v1alpha2.GroupVersion.Version && v.Schema != nil {
-			root := v.Schema.OpenAPIV3Schema
-			fillOpenFields(root)
-			return &Schema{root}, nil
+		if v := &definition.Spec.Versions[i]; v.Name == version && v.Schema != nil {
+			return &Schema{v.Schema.OpenAPIV3Schema, version}, nil
 		}
 	}
-	return nil, errNoVersion
+	return nil, fmt.Errorf("the CustomResourceDefinition does not have version %s", version)
 }
 
-var index = regexp.MustCompile(`\[\w*\]`)
+// aliasOfSettings is another name of settings, the field of a provider.
+const settings, aliasOfSettings = "settings", "config"
 
-// Find returns the field at a path. It returns nil if the first part is not a root field, and an error if another part
-// does not exist.
+// index matches the index of an item or the key of a map; they do not change the description.
+var index = regexp.MustCompile(`\["?[\w./-]*"?\]`)
+
+// Find returns the field at a path, which may have indices of items and keys of maps; below a field with any content,
+// that field. It returns nil if the first part is not a root field, and an error if another part does not exist.
 func (s *Schema) Find(path string) (*Field, error) {
 	parts := strings.Split(index.ReplaceAllString(path, ""), ".")
 	if _, known := s.root.Properties[parts[0]]; !known {
 		return nil, nil
 	}
 	at, required := s.root, false
+	var found []string
 	for i, part := range parts {
-		at = contents(at)
+		of := itemOf(at)
+		at = contents(of)
 		next, known := at.Properties[part]
-		if !known {
-			parent := strings.Join(parts[:i], ".")
-			return nil, fmt.Errorf("%s has no field %q: %sits fields are: %s", parent, part,
-				problem.DidYouMean(part, slices.Collect(maps.Keys(at.Properties))), orNone(slices.Sorted(maps.Keys(at.Properties))))
+		if !known && part == aliasOfSettings {
+			part = settings
+			next, known = at.Properties[part]
 		}
-		required = slices.Contains(at.Required, part)
-		at = &next
+		switch {
+		case known:
+			required = slices.Contains(at.Required, part)
+			at, found = &next, append(found, part)
+			continue
+		case valueOf(of) != nil && (i+1 == len(parts) || len(at.Properties) == 0): // a key, possibly with dots
+			return s.field(found, of, required), nil
+		case valueOf(of) != nil:
+			continue
+		case isOpen(at):
+			return s.field(found, at, required), nil
+		}
+		parent := strings.Join(parts[:i], ".")
+		return nil, fmt.Errorf("%s has no field %q: %sits fields are: %s", parent, part,
+			problem.DidYouMean(part, slices.Collect(maps.Keys(at.Properties))), orNone(slices.Sorted(maps.Keys(at.Properties))))
 	}
-	f := describeField(strings.Join(parts, "."), at, required)
+	return s.field(found, at, required), nil
+}
+
+// field returns the field at a path with the fields below it.
+func (s *Schema) field(path []string, at *props, required bool) *Field {
+	f := describeField(strings.Join(path, "."), at, required)
 	inner := contents(at)
 	for _, name := range slices.Sorted(maps.Keys(inner.Properties)) {
 		child := inner.Properties[name]
 		f.Fields = append(f.Fields, describeField(f.Path+"."+name, &child, slices.Contains(inner.Required, name)))
 	}
-	return &f, nil
+	if s.version != v1alpha2.GroupVersion.Version {
+		f.Version, f.InV1alpha2 = s.version, v1alpha1.HubPathOf(f.Path)
+	}
+	return &f
+}
+
+// itemOf returns the schema of list items, or at itself.
+func itemOf(at *props) *props {
+	for at.Items != nil && at.Items.Schema != nil {
+		at = at.Items.Schema
+	}
+	return at
+}
+
+// valueOf returns the schema of map values; nil if at is not a map.
+func valueOf(at *props) *props {
+	if len(at.Properties) > 0 || at.AdditionalProperties == nil {
+		return nil
+	}
+	return at.AdditionalProperties.Schema
+}
+
+// isOpen reports whether the field may have any fields.
+func isOpen(at *props) bool {
+	return len(at.Properties) == 0 && (at.Type == "object" || at.Type == "" && !at.XIntOrString)
 }
 
 func orNone(names []string) string {
@@ -98,14 +158,12 @@ func orNone(names []string) string {
 // contents returns the schema of list items or map values, or at itself.
 func contents(at *props) *props {
 	for {
-		switch {
-		case at.Items != nil && at.Items.Schema != nil:
-			at = at.Items.Schema
-		case len(at.Properties) == 0 && at.AdditionalProperties != nil && at.AdditionalProperties.Schema != nil:
-			at = at.AdditionalProperties.Schema
-		default:
+		at = itemOf(at)
+		value := valueOf(at)
+		if value == nil {
 			return at
 		}
+		at = value
 	}
 }
 

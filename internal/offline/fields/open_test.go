@@ -39,7 +39,7 @@ func TestOpenFieldsAreThoseThatAreParsed(t *testing.T) {
 				t.Errorf("%v: package parse knows no field %s", open.path, f.name)
 			}
 		}
-		if !isUnknown(t, open.path, "nobodysWish") {
+		if !isUnknown(t, open.path, "unknownField") {
 			t.Errorf("%v: an unknown field is not found", open.path)
 		}
 	}
@@ -56,7 +56,7 @@ func TestInnerFieldsAreThoseThatAreParsed(t *testing.T) {
 				t.Errorf("%s: package parse knows no field %s", name, f.name)
 			}
 		}
-		_, known, _ := strings.Cut(refusal(t, inference, "nobodysWish", within...), "known fields: ")
+		_, known, _ := strings.Cut(refusal(t, inference, "unknownField", within...), "known fields: ")
 		for parsed := range strings.SplitSeq(known, ", ") {
 			if !slices.ContainsFunc(nestedFields[name], func(f fieldDoc) bool { return f.name == parsed }) {
 				t.Errorf("%s: package parse reads %q, about which there is no sentence", name, parsed)

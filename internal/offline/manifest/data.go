@@ -20,7 +20,7 @@ import (
 
 var errNoData = errors.New("neither a manifest of that ConfigMap, nor one with the label " +
 	settings.LabelDistribution +
-	", nor a map of strings with the data of the former")
+	" and the key image, nor a map of strings with the data of the former")
 
 // ReadSettings reads the operator's settings from a file: its ConfigMap, registering ConfigMaps, or only the data of
 // the former. An empty name means no settings.
@@ -52,16 +52,17 @@ func settingsData(file string, stdin io.Reader) (data map[string]string, registe
 		}
 		content, _ := d.Object["data"].(map[string]any)
 		values, err := stringData(d, content)
-		name, registers := d.label(settings.LabelDistribution)
+		cm := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: d.Name()}, Data: values, BinaryData: d.binaryKeys()}
+		name, labeled := d.label(settings.LabelDistribution)
+		if labeled {
+			cm.Labels = map[string]string{settings.LabelDistribution: name}
+		}
 		switch {
-		case err != nil && (registers || d.Name() == settings.ConfigMapName):
+		case err != nil && (labeled || d.Name() == settings.ConfigMapName):
 			return nil, nil, err
-		case registers:
+		case settings.IsRegistration(cm):
 			found = true
-			registered = append(registered, settings.ParseRegistration(&corev1.ConfigMap{
-				ObjectMeta: metav1.ObjectMeta{Name: d.Name(), Labels: map[string]string{settings.LabelDistribution: name}},
-				Data:       values, BinaryData: d.binaryKeys(),
-			}))
+			registered = append(registered, settings.ParseRegistration(cm))
 		case d.Name() == settings.ConfigMapName:
 			if err := checkKeys(d, values); err != nil {
 				return nil, nil, err

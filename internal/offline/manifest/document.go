@@ -28,7 +28,13 @@ type Document struct {
 	Object map[string]any
 
 	node *yaml.Node
+	// text is the document in its file, and begin its first line; empty for an item of a list.
+	text  []byte
+	begin int
 }
+
+// Text returns the document as its file has it, with comments, and its first line. An item of a list has no text.
+func (d *Document) Text() (text []byte, line int) { return d.text, d.begin }
 
 // APIVersion returns the apiVersion; may be empty.
 func (d *Document) APIVersion() string { return textAt(d.Object, "apiVersion") }
@@ -157,7 +163,7 @@ func parse(file string, line int, text []byte) (*Document, error) {
 	var root yaml.Node
 	switch err := yaml.Unmarshal(padded(tree), &root); {
 	case err != nil && !inJSON:
-		return nil, &SyntaxError{File: file, Line: lineIn(err, line), Reason: "not YAML: " + oneLine(err)}
+		return nil, notYAML(file, line, text, err)
 	case err != nil: // valid JSON, such as with tabs: only the lines are unknown
 		root = yaml.Node{}
 	}
@@ -167,7 +173,7 @@ func parse(file string, line int, text []byte) (*Document, error) {
 		}
 		var err error
 		if asJSON, err = sigsyaml.YAMLToJSONStrict(padded(text)); err != nil {
-			return nil, &SyntaxError{File: file, Line: lineIn(err, line), Reason: "not YAML: " + oneLine(err)}
+			return nil, notYAML(file, line, text, err)
 		}
 	}
 	var content any
@@ -183,9 +189,10 @@ func parse(file string, line int, text []byte) (*Document, error) {
 		return nil, nil
 	}
 	if len(root.Content) == 0 {
-		return &Document{File: file, Line: line, Object: object}, nil
+		return &Document{File: file, Line: line, Object: object, text: text, begin: line}, nil
 	}
-	return &Document{File: file, Line: root.Content[0].Line, Object: object, node: root.Content[0]}, nil
+	return &Document{File: file, Line: root.Content[0].Line, Object: object, node: root.Content[0], text: text,
+		begin: line}, nil
 }
 
 // isJSON reports whether the text is a JSON object.
@@ -213,6 +220,18 @@ type SyntaxError struct {
 	Line int
 	// Reason is the cause.
 	Reason string
+	// Helm reports whether the document looks like a Helm template.
+	Helm bool
+}
+
+// notYAML returns the error for a document that starts at the line.
+func notYAML(file string, line int, text []byte, err error) *SyntaxError {
+	e := &SyntaxError{File: file, Line: lineIn(err, line), Reason: "not YAML: " + oneLine(err)}
+	if at := helmLineIn(text); at > 0 {
+		e.Line, e.Helm = line+at-1, true
+		e.Reason += ": this looks like a Helm template: pass what helm template prints"
+	}
+	return e
 }
 
 // Error returns the position and the reason.

@@ -140,7 +140,7 @@ func TestDirectory(t *testing.T) {
 }
 
 // JSON has escapes that YAML does not have.
-func TestReadTakesJSONAsJSON(t *testing.T) {
+func TestReadParsesJSONAsJSON(t *testing.T) {
 	const escaped = "{\n  \"kind\": \"A\",\n  \"emoji\": \"\\ud83d\\ude00 \\\\ud83d \\/\",\n\t\"metadata\": {\"name\": \"n\"}\n}\n"
 	docs, errs := manifest.Read([]string{manifest.Stdin}, false, strings.NewReader(escaped))
 	if len(errs) > 0 || len(docs) != 1 {
@@ -161,7 +161,7 @@ func TestReadTakesJSONAsJSON(t *testing.T) {
 }
 
 // Proves: R63 (documents that are too deep or expand too far are rejected with a reason).
-func TestReadRefusesWhatIsTooLarge(t *testing.T) {
+func TestReadRejectsTooLargeInput(t *testing.T) {
 	bomb := "a: &a [" + strings.Repeat("x, ", 9) + "x]\n"
 	for name := 'b'; name <= 'k'; name++ {
 		bomb += fmt.Sprintf("%c: &%c [%s]\n", name, name, strings.TrimSuffix(strings.Repeat(fmt.Sprintf("*%c, ", name-1), 10), ", "))

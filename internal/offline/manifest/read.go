@@ -14,8 +14,12 @@ import (
 	"strings"
 )
 
-// Stdin is the file name of standard input.
-const Stdin = "-"
+const (
+	// Stdin is the file name of standard input.
+	Stdin = "-"
+	// StdinFile is the File of documents from standard input.
+	StdinFile = "stdin"
+)
 
 var errStdinTwice = errors.New(`only one of the files can be "-": standard input can be read once`)
 
@@ -80,7 +84,7 @@ func readFile(name string, stdin io.Reader) ([]*Document, []error) {
 		return nil, []error{err}
 	}
 	if name == Stdin {
-		name = "stdin"
+		name = StdinFile
 	}
 	var docs []*Document
 	var errs []error

@@ -50,7 +50,7 @@ func render(t *testing.T, line, format string, files ...string) (string, bool) {
 }
 
 // The playground shows the same bytes as render for each sample and release line, and rejects the same input.
-func TestAnswersAreWhatRenderPrints(t *testing.T) {
+func TestResultsMatchRender(t *testing.T) {
 	e := engine(t)
 	samples, err := filepath.Glob("../../../config/samples/v1alpha2-*.yaml")
 	if err != nil || len(samples) < 20 {
@@ -146,7 +146,7 @@ func TestFindingsInAConfigMapAreAtTheirLine(t *testing.T) {
 }
 
 // A ConfigMap of one request does not affect the next.
-func TestQuestionsAreIndependent(t *testing.T) {
+func TestRequestsAreIndependent(t *testing.T) {
 	e := engine(t)
 	text := start + "  overrideConfig: {name: own}\n"
 	first := ask(t, e, playground.Request{Text: text})

@@ -12,7 +12,7 @@ import (
 )
 
 // Proves: NFR-003 (other text stays).
-func TestTextHidesWhatLooksLikeASecret(t *testing.T) {
+func TestTextHidesSecretLikeValues(t *testing.T) {
 	for text, want := range map[string]string{
 		"GET https://me:pw@db.example:5432/x failed":                             "GET https://<hidden>@db.example:5432/x failed",
 		"postgresql://user@host/db":                                              "postgresql://<hidden>@host/db",

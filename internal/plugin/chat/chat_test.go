@@ -96,7 +96,7 @@ func runWith(t *testing.T, handler http.Handler, scheme string, readyPods int, a
 	return out.String(), code
 }
 
-func TestChatAsksTheFirstModelThatCanChat(t *testing.T) {
+func TestChatUsesFirstLLM(t *testing.T) {
 	for _, scheme := range []string{"http", "https"} {
 		if text, code := run(t, scheme, 1, "my-stack", "hello"); code != cli.ExitOK || text != "vllm/m1 heard: hello\n" {
 			t.Errorf("%s: exit code %d: %s", scheme, code, text)
@@ -107,7 +107,7 @@ func TestChatAsksTheFirstModelThatCanChat(t *testing.T) {
 	}
 }
 
-func TestChatReportsWhatTheServerSays(t *testing.T) {
+func TestChatReportsServerErrors(t *testing.T) {
 	for want, test := range map[string]struct {
 		pods int
 		args []string

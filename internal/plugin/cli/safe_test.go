@@ -25,7 +25,7 @@ func each(t *testing.T, w io.Writer, text string, size int) {
 }
 
 // Proves: NFR-003 (escape sequences and workflow commands are escaped, however the text is cut).
-func TestSafeShowsWhatATerminalActsOn(t *testing.T) {
+func TestSafeEscapesControlCharacters(t *testing.T) {
 	for text, want := range map[string]string{
 		"plain\ttext\nünïcode 😀\r\n":   "plain\ttext\nünïcode 😀\r\n",
 		"a\x1b[2J\x1b]52;c;aGk=\x07b":  `a\x1b[2J\x1b]52;c;aGk=\x07b`,
@@ -54,7 +54,7 @@ func TestSafeShowsWhatATerminalActsOn(t *testing.T) {
 }
 
 // Outside of a workflow, the result may contain "::", as C++ code does.
-func TestSafeChangesResultsForAWorkflowOnlyThere(t *testing.T) {
+func TestSafeEscapesWorkflowCommandsOnlyInWorkflows(t *testing.T) {
 	for workflow, want := range map[string]string{"": "::set-output name=a::b\n", "true": "\\x3a:set-output name=a::b\n"} {
 		t.Setenv("GITHUB_ACTIONS", workflow)
 		var out bytes.Buffer
@@ -92,7 +92,7 @@ func TestSafeKeepsValuesForPrograms(t *testing.T) {
 }
 
 // The plugin's own sequences begin with a mark that other text lacks.
-func TestStyleIsAllThatPasses(t *testing.T) {
+func TestOnlyOwnEscapeSequencesPass(t *testing.T) {
 	for size := 1; size < 200; size += 7 {
 		var out bytes.Buffer
 		w := &safeWriter{to: &out, mark: strings.Repeat("A", 26)}

@@ -9,7 +9,7 @@ import (
 )
 
 // Colors take no width, the last cell of a row does not widen its column, and rows have no trailing blanks.
-func TestTableAlignsWhatEyesSee(t *testing.T) {
+func TestTableAlignsByDisplayWidth(t *testing.T) {
 	var out strings.Builder
 	colored := Style{strings.Repeat("A", 26)}.Bad("bb")
 	rows := [][]string{{"a", colored, "x"}, {"ccc", "d", ""}, {"a row that is alone"}, {"ü", "é", "y"}}
@@ -21,7 +21,7 @@ func TestTableAlignsWhatEyesSee(t *testing.T) {
 	}
 }
 
-func TestStyleColorsNothingButATerminal(t *testing.T) {
+func TestStyleColorsOnlyTerminals(t *testing.T) {
 	style := StyleFor(&bytes.Buffer{})
 	for _, text := range []string{style.Good("a"), style.Bad("a"), style.Bold("a"), style.Dim("a")} {
 		if text != "a" {

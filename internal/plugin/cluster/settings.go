@@ -50,9 +50,11 @@ func (c *Connection) registrations(ctx context.Context, operatorNamespace string
 			return nil, err
 		}
 		for i := range list.Items {
-			if cm := &list.Items[i]; len(found) < limits.Registrations {
+			switch cm := &list.Items[i]; {
+			case !settings.IsRegistration(cm):
+			case len(found) < limits.Registrations:
 				found = append(found, settings.ParseRegistration(cm))
-			} else {
+			default:
 				found = append(found, settings.RefuseRegistration(cm.Name, cm.Labels[settings.LabelDistribution]))
 			}
 		}

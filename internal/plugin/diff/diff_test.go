@@ -70,7 +70,7 @@ func TestDiff(t *testing.T) {
 }
 
 // Proves: R91 (both sides use the running release line until the spec sets a version).
-func TestDiffKeepsTheReleaseLineThatRuns(t *testing.T) {
+func TestDiffKeepsRunningReleaseLine(t *testing.T) {
 	live := stack + "status: {resolvedDistribution: {serverLine: '0.7'}}\n"
 	if out, errs, code := run(t, live, stack); code != 0 {
 		t.Errorf("exit code %d:\n%s%s", code, out, errs)
@@ -81,7 +81,7 @@ func TestDiffKeepsTheReleaseLineThatRuns(t *testing.T) {
 }
 
 // Proves: NFR-004 (an invalid file has its own exit code, and is not compared).
-func TestDiffOfAWrongFileIsAnError(t *testing.T) {
+func TestDiffRejectsInvalidFile(t *testing.T) {
 	for want, file := range map[string]string{
 		`did you mean "vllm"`:          edited("provider: vllm", "provider: vlm"),
 		"no LlamaStackDistribution in": "kind: ConfigMap\napiVersion: v1\n",

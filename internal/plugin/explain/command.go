@@ -15,14 +15,18 @@ const long = `Explain a field of the custom resource, a provider type, a conditi
 a cluster.
 
 Fields are from the CustomResourceDefinition, provider types from the catalog of server releases, conditions and
-reasons from the tables of the operator, and alerts from its PrometheusRule. A field name without a path works if only
-one field has this name.`
+reasons from the tables of the operator, and alerts from its PrometheusRule. A path may be one of a message of validate,
+with indices and keys, and of either version. A field name without a path works if only one field of v1alpha2 has this
+name.`
 
 const examples = `  # A field, and the fields below it
   kubectl llamastack explain spec.workload.autoscaling
 
   # An entry of spec.providers
   kubectl llamastack explain spec.providers.inference
+
+  # The field of a message, also of v1alpha1
+  kubectl llamastack explain 'spec.server.containerSpec.env[0]'
 
   # A provider type: its fields in each release line, and an example
   kubectl llamastack explain remote::vllm

@@ -95,7 +95,8 @@ func printField(out io.Writer, f *fields.Field) {
 	if len(f.Limits) > 0 {
 		kind += ", " + strings.Join(f.Limits, ", ")
 	}
-	printHeader(out, [2]string{"FIELD", f.Path}, [2]string{"TYPE", kind}, [2]string{"DEFAULT", asText(f.Default)})
+	printHeader(out, [2]string{"FIELD", f.Path}, [2]string{"VERSION", f.Version}, [2]string{"IN v1alpha2", f.InV1alpha2},
+		[2]string{"TYPE", kind}, [2]string{"DEFAULT", asText(f.Default)})
 	description := f.Description
 	if description == "" {
 		description = "A field of a Kubernetes type: see kubectl explain of the object that contains it."

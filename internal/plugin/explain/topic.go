@@ -30,7 +30,7 @@ type topic struct {
 // that last path element.
 func lookup(tree *fields.Schema, name string) (*explanation, error) {
 	result := &explanation{}
-	if f, err := tree.Find(name); f != nil || err != nil {
+	if f, err := findField(tree, name); f != nil || err != nil {
 		if err == nil {
 			result.Items = append(result.Items, topic{Field: f})
 		}
@@ -71,6 +71,32 @@ func lookup(tree *fields.Schema, name string) (*explanation, error) {
 		return nil, fmt.Errorf("several fields have the name %q: use the path of one of them:\n  %s", name,
 			strings.Join(paths, "\n  "))
 	}
+}
+
+// findField returns the field at a path of the storage version, otherwise of v1alpha1.
+func findField(tree *fields.Schema, path string) (*fields.Field, error) {
+	f, err := tree.Find(path)
+	if err == nil {
+		return f, nil
+	}
+	older, failed := fields.ReadOlder()
+	if failed != nil {
+		return nil, failed
+	}
+	f, olderErr := older.Find(path)
+	if olderErr == nil {
+		return f, nil
+	}
+	// An error below a field that only v1alpha1 has is one of v1alpha1.
+	if parts := strings.SplitN(path, ".", 3); len(parts) == 3 {
+		section := parts[0] + "." + parts[1]
+		if _, isOlder := older.Find(section); isOlder == nil {
+			if _, isNewer := tree.Find(section); isNewer != nil {
+				return nil, olderErr
+			}
+		}
+	}
+	return nil, err
 }
 
 func unknown(name string, tree *fields.Schema) error {

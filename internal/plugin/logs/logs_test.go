@@ -59,7 +59,7 @@ func run(t *testing.T, pods []client.Object, args ...string) (text string, code 
 	return out.String(), code
 }
 
-func TestLogsTakesThePodWhereSomethingIsWrong(t *testing.T) {
+func TestLogsSelectsFailingPod(t *testing.T) {
 	for want, test := range map[string]struct {
 		pods []client.Object
 		args []string

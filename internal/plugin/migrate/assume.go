@@ -9,6 +9,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha1"
 	"github.com/llamastack/llama-stack-k8s-operator/distributions"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/offline"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/offline/manifest"
@@ -16,11 +17,24 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/lint"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/migrate"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 )
 
 // starter is the distribution that stands for an unknown one: most others are made from it.
 const starter = "starter"
+
+// running returns a copy of the cluster in which a v1alpha1 resource with its own configuration runs the release that
+// release 0.9 of the operator runs, for which its file was written.
+func running(ctx context.Context, cluster *offline.Cluster, d *manifest.Document) *offline.Cluster {
+	if d.APIVersion() != v1alpha1.GroupVersion.String() || ownFile(cluster.DryRun(ctx, d)) == nil {
+		return cluster
+	}
+	line, _ := catalog.ForVersion(settings.ReleaseOf09)
+	changed := *cluster
+	changed.Replacement.Running = line.Name
+	return &changed
+}
 
 // assume returns the cluster, and for a distribution without a known base configuration a copy that takes that of
 // starter for it, with a note.
@@ -57,21 +71,17 @@ func withStarter(cluster *offline.Cluster, line *catalog.Line) (*offline.Cluster
 		"--settings reads it", line.Name)
 }
 
-// lineOf returns the release line that reads a configuration with the fewest faults; the newest of several.
+// lineOf returns the release line for which a configuration needs the fewest changes; the newest of several.
 func lineOf(ctx context.Context, content []byte) *catalog.Line {
 	var best *catalog.Line
 	least := 0
 	for _, name := range slices.Backward(catalog.Lines()) {
 		line, _ := catalog.Get(name)
-		faults := 0
-		for _, f := range lint.Check(ctx, &lint.Input{Content: content, Line: line}) {
-			switch f.Effect {
-			case lint.Refused:
-				faults += 10
-			case lint.Ignored:
-				faults++
-			}
+		made, changes, err := migrate.Rewrite(content, line)
+		if err != nil {
+			return line
 		}
+		faults := len(changes) + len(lint.Check(ctx, &lint.Input{Content: made, Line: line}))
 		if best == nil || faults < least {
 			best, least = line, faults
 		}

@@ -21,22 +21,39 @@ import (
 )
 
 const long = `Migrate custom resources that configure providers by environment variables (VLLM_URL, INFERENCE_MODEL,
-...), or that are written in v1alpha1, to v1alpha2 with spec.providers and spec.resources. No cluster is needed.
+...), that bring a configuration of their own (userConfig, overrideConfig), or that are written in v1alpha1, to
+v1alpha2 with spec.providers and spec.resources. No cluster is needed.
 
-The command renders the configuration of both with the operator's own code and compares them. If there is an
-unintended difference, it prints the differences and no result. Standard error lists what was migrated, what is
-unchanged, and what is improved. Documents of other kinds are printed unchanged.`
+The command renders the configuration of both with the operator's own code and compares them. Standard error lists
+what was moved, what stays, and in what the configurations differ. If environment variables become fields, an
+unintended difference is an error, and nothing is printed. A configuration of one's own needs its ConfigMap among the
+files. The result leaves out what the spec has no field for, and standard error names it. Credentials in plain text
+become manifests of Secrets to fill in. Documents of other kinds are printed unchanged.
+
+A file that is a configuration itself (config.yaml, run.yaml) becomes a resource of its own.
+
+With --to, the files are a server's configuration (config.yaml or run.yaml) or a ConfigMap with it, of any release from
+llama-stack 0.2 on. The command prints them as the other release line reads them. Standard error lists each change with
+its reason, then what the server would still refuse or ignore. The result is printed in any case; the exit code is 1 if
+the server would not start with it.`
 
 const examples = `  # A manifest in the style of release 0.9
   kubectl llamastack migrate -f my-stack.yaml > my-stack-v1alpha2.yaml
 
   # What the cluster has
-  kubectl get llsd my-stack -o yaml | kubectl llamastack migrate -f -`
+  kubectl get llsd my-stack -o yaml | kubectl llamastack migrate -f -
+
+  # A resource with a configuration of its own, in the ConfigMap of the second file
+  kubectl llamastack migrate -f my-stack.yaml -f my-config.yaml > my-stack-v1alpha2.yaml
+
+  # A config.yaml, run.yaml or its ConfigMap, for another release line of the server
+  kubectl llamastack migrate -f run.yaml --to 1.5 > config.yaml`
 
 type options struct {
 	files    files.Resources
 	settings files.Settings
 	output   cli.Output
+	to       lineFlag
 }
 
 // New returns the migrate command.
@@ -49,8 +66,11 @@ func New(streams cli.Streams) *cobra.Command {
 		Example: examples,
 		Args:    files.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := errors.Join(o.output.Check(), o.settings.CheckStdin(o.files.Names...)); err != nil {
+			if err := errors.Join(o.output.Check(), o.settings.CheckStdin(o.files.Names...), o.to.check(o.output)); err != nil {
 				return err
+			}
+			if o.to.name != "" {
+				return o.to.run(cmd.Context(), &o.files, streams)
 			}
 			return cli.Fail(o.run(cmd.Context(), streams))
 		},
@@ -58,6 +78,7 @@ func New(streams cli.Streams) *cobra.Command {
 	o.files.AddTo(cmd)
 	o.settings.AddTo(cmd)
 	o.output.AddTo(cmd)
+	o.to.addTo(cmd)
 	return cmd
 }
 
@@ -73,7 +94,8 @@ func (o *options) run(ctx context.Context, streams cli.Streams) error {
 	if err != nil {
 		return err
 	}
-	cluster.SetConfigMaps(documents)
+	documents, given := withResources(ctx, documents, streams.Err)
+	cluster.SetConfigMaps(given)
 	var list []any
 	count, failed := 0, false
 	for _, d := range documents {
@@ -82,7 +104,7 @@ func (o *options) run(ctx context.Context, streams cli.Streams) error {
 			continue
 		}
 		count++
-		objects, ok, err := migrate(ctx, cluster, d, streams.Err)
+		objects, ok, err := migrateDocument(ctx, cluster, d, streams.Err)
 		if err != nil {
 			return fmt.Errorf("%s: %w", d.Position(), err)
 		}
@@ -117,9 +139,9 @@ func (o *options) print(w io.Writer, list []any) error {
 	return nil
 }
 
-// migrate returns the rewritten document, after manifests of the Secrets that it needs. It returns false after printing
+// migrateDocument returns the rewritten document, after manifests of the Secrets that it needs. It returns false after printing
 // errors.
-func migrate(ctx context.Context, cluster *offline.Cluster, d *manifest.Document, notes io.Writer) ([]any, bool, error) {
+func migrateDocument(ctx context.Context, cluster *offline.Cluster, d *manifest.Document, notes io.Writer) ([]any, bool, error) {
 	converted := cluster.Convert(ctx, d, v1alpha2.GroupVersion.Version)
 	if converted.Failed() {
 		cluster.DryRun(ctx, d).Print(notes)
@@ -127,7 +149,7 @@ func migrate(ctx context.Context, cluster *offline.Cluster, d *manifest.Document
 	}
 	object := runtime.DeepCopyJSON(converted.Object)
 	delete(object, "status")
-	cluster, assumption := assume(ctx, cluster, d, object)
+	cluster, assumption := assume(ctx, running(ctx, cluster, d), d, object)
 	before := cluster.DryRun(ctx, d)
 	if before.Failed() {
 		before.Print(notes)

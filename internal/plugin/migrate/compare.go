@@ -3,11 +3,14 @@
 package migrate
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/offline"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/offline/difference"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/offline/redact"
@@ -26,8 +29,9 @@ type fileComparison struct {
 // namesOnly are top-level fields that say nothing about what the server does.
 var namesOnly = []string{"version", "image_name", "distro_name", "container_image", "apis"}
 
-// compareFile compares the effective configurations before and after.
-func compareFile(before, after *offline.Resource, line *catalog.Line) (*fileComparison, error) {
+// compareFile compares the effective configurations before and after. It skips the given backends, which name the same
+// database in another way.
+func compareFile(before, after *offline.Resource, line *catalog.Line, backends []string) (*fileComparison, error) {
 	old, err := effectiveConfig(before)
 	if err != nil {
 		return nil, err
@@ -38,7 +42,9 @@ func compareFile(before, after *offline.Resource, line *catalog.Line) (*fileComp
 	}
 	c := &fileComparison{}
 	c.providers(old, now, line)
-	c.registered(old, now)
+	dropStoreDefaults(old, line)
+	dropStoreDefaults(now, line)
+	c.sections("registered_resources.", registered(old, line), registered(now, line))
 	for _, name := range namesOnly {
 		delete(old, name)
 		delete(now, name)
@@ -47,12 +53,19 @@ func compareFile(before, after *offline.Resource, line *catalog.Line) (*fileComp
 	delete(now, "providers")
 	delete(old, "registered_resources")
 	delete(now, "registered_resources")
+	dropServerDefaults(old)
+	dropServerDefaults(now)
 	c.sections("", old, now)
 	report, err := difference.Between(before.Desired, after.Desired)
 	if err != nil {
 		return nil, err
 	}
 	c.state, c.restarts = report.State, len(report.Restart) > 0
+	for _, list := range []*[]string{&c.added, &c.missing, &c.different, &c.state} {
+		*list = slices.DeleteFunc(*list, func(line string) bool {
+			return slices.ContainsFunc(backends, func(backend string) bool { return strings.HasPrefix(line, backend) })
+		})
+	}
 	c.different = slices.DeleteFunc(c.different, func(line string) bool {
 		at, _, _ := strings.Cut(line, " is ")
 		return slices.ContainsFunc(c.state, func(state string) bool { return strings.HasPrefix(state, at+" ") })
@@ -67,16 +80,16 @@ func effectiveConfig(r *offline.Resource) (map[string]any, error) {
 	}
 	root, ok := tree.(map[string]any)
 	if !ok {
-		return nil, fmt.Errorf("the configuration is not a map")
+		return nil, errors.New("the configuration is not a map")
 	}
 	return maps.Clone(root), nil
 }
 
 // sections compares maps. A part that one of them lacks is one line.
 func (c *fileComparison) sections(path string, old, now map[string]any) {
-	names := maps.Clone(old)
-	maps.Copy(names, now)
-	for _, name := range slices.Sorted(maps.Keys(names)) {
+	names := slices.AppendSeq(slices.Collect(maps.Keys(old)), maps.Keys(now))
+	slices.Sort(names)
+	for _, name := range slices.Compact(names) {
 		before, was := old[name].(map[string]any)
 		after, is := now[name].(map[string]any)
 		changes := difference.CompareTrees(map[string]any{name: old[name]}, map[string]any{name: now[name]})
@@ -124,14 +137,20 @@ func (c *fileComparison) providers(old, now map[string]any, line *catalog.Line) 
 			c.different = append(c.different, fmt.Sprintf("%s is of type %v, and was of type %v", path, entry["provider_type"],
 				was["provider_type"]))
 		}
-		api, _, _ := strings.Cut(key, "[")
-		row, _ := line.Provider(api, fmt.Sprint(entry["provider_type"]))
-		for _, change := range difference.CompareTrees(was["config"], entry["config"]) {
-			if !isNothing(change.Before, change.After) && !isDefault(row, change) && !isAppended(change) && !isCredential(change) {
-				c.differs(path+".config."+change.Path, change)
-			}
+		for _, change := range configChanges(key, was, entry, line) {
+			c.differs(path+".config."+change.Path, change)
 		}
 	}
+}
+
+// configChanges returns how the config of a provider, as API[id], changes. It skips the server's defaults and
+// credentials.
+func configChanges(key string, was, entry map[string]any, line *catalog.Line) []difference.Change {
+	api, _, _ := strings.Cut(key, "[")
+	row, _ := line.Provider(api, fmt.Sprint(entry["provider_type"]))
+	return slices.DeleteFunc(difference.CompareTrees(was["config"], entry["config"]), func(change difference.Change) bool {
+		return isNothing(change.Before, change.After) || isDefault(line, row, change) || isAppended(change) || isCredential(change)
+	})
 }
 
 // byAPI returns a line for each API with its providers that the others lack.
@@ -153,11 +172,55 @@ func byAPI(items, others map[string]map[string]any) []string {
 }
 
 // isDefault reports whether the change is between no value and the server's default.
-func isDefault(row *catalog.Provider, change difference.Change) bool {
-	if row == nil || row.Fields[change.Path].Default == nil || change.Before != "" && change.After != "" {
+func isDefault(line *catalog.Line, row *catalog.Provider, change difference.Change) bool {
+	if row == nil || change.Before != "" && change.After != "" {
 		return false
 	}
-	return fmt.Sprint(row.Fields[change.Path].Default) == strings.Trim(change.Before+change.After, `"`)
+	fields, field := row.Fields, catalog.Field{}
+	for name := range strings.SplitSeq(change.Path, ".") {
+		field = fields[name]
+		fields = line.Objects[field.Object]
+	}
+	return field.Default != nil && fmt.Sprint(field.Default) == strings.Trim(change.Before+change.After, `"`)
+}
+
+// dropServerDefaults removes what the operator writes into the section server of each configuration.
+func dropServerDefaults(tree map[string]any) {
+	server := maps.Clone(section(tree, "server"))
+	delete(server, "insecure")
+	if fmt.Sprint(server["port"]) == strconv.Itoa(int(v1alpha2.DefaultPort)) {
+		delete(server, "port")
+	}
+	delete(tree, "server")
+	if len(server) > 0 {
+		tree["server"] = server
+	}
+}
+
+// dropStoreDefaults removes the server's defaults from the stores of a configuration.
+func dropStoreDefaults(tree map[string]any, line *catalog.Line) {
+	storage := maps.Clone(section(tree, "storage"))
+	stores := maps.Clone(section(storage, "stores"))
+	for name := range stores {
+		store := maps.Clone(section(stores, name))
+		for field, value := range store {
+			fallback := line.Objects[line.Stores[name].Object][field].Default
+			if fallback != nil && fmt.Sprint(fallback) == fmt.Sprint(value) {
+				delete(store, field)
+			}
+		}
+		stores[name] = store
+	}
+	if len(stores) > 0 {
+		storage["stores"] = stores
+		tree["storage"] = storage
+	}
+}
+
+// section returns a map below a map; nil if it is absent.
+func section(tree map[string]any, name string) map[string]any {
+	found, _ := tree[name].(map[string]any)
+	return found
 }
 
 // isCredential reports whether a credential has a Secret in place of a value.
@@ -173,7 +236,7 @@ func isAppended(change difference.Change) bool {
 
 func providerItems(tree map[string]any) map[string]map[string]any {
 	items := map[string]map[string]any{}
-	providers, _ := tree["providers"].(map[string]any)
+	providers := section(tree, "providers")
 	for api, list := range providers {
 		entries, _ := list.([]any)
 		for _, each := range entries {
@@ -184,21 +247,41 @@ func providerItems(tree map[string]any) map[string]map[string]any {
 	return items
 }
 
-// registered compares the registered resources by list and item.
-func (c *fileComparison) registered(old, now map[string]any) {
-	before, _ := old["registered_resources"].(map[string]any)
-	after, _ := now["registered_resources"].(map[string]any)
-	for _, change := range difference.CompareTrees(before, after) {
-		item, field, _ := strings.Cut(change.Path, "].")
-		switch {
-		case isEmptyList(change) || isNothing(change.Before, change.After):
-		case change.Before == "" && field == "provider_id":
-			c.added = append(c.added, "registered_resources."+item+"]")
-		case change.After == "" && field == "provider_id":
-			c.missing = append(c.missing, "registered_resources."+item+"]")
-		case change.Before == "" || change.After == "":
-		default:
-			c.differs("registered_resources."+change.Path, change)
+// idFields are the fields with the id of a registered resource.
+var idFields = []string{
+	"model_id", "shield_id", "toolgroup_id", "vector_store_id", "dataset_id", "benchmark_id", "scoring_fn_id",
+}
+
+// registered returns the registered resources by list and id. Fields with the server's default are left out.
+func registered(tree map[string]any, line *catalog.Line) map[string]any {
+	lists := section(tree, "registered_resources")
+	byID := map[string]any{}
+	for name, list := range lists {
+		items, _ := list.([]any)
+		fields, _ := line.ResourceFields(name)
+		found := map[string]any{}
+		for i, each := range items {
+			item, _ := each.(map[string]any)
+			item = maps.Clone(item)
+			key := strconv.Itoa(i)
+			for _, field := range idFields {
+				if id, ok := item[field].(string); ok {
+					key = id
+				}
+			}
+			for field, value := range item {
+				if fallback := fields[field].Default; fallback != nil && fmt.Sprint(fallback) == fmt.Sprint(value) {
+					delete(item, field)
+				}
+			}
+			if _, twice := found[key]; twice {
+				key = fmt.Sprintf("%s (%v)", key, item["provider_id"])
+			}
+			found[key] = item
+		}
+		if len(found) > 0 {
+			byID[name] = found
 		}
 	}
+	return byID
 }

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package migrate implements the verb migrate, which rewrites a custom resource with provider environment variables as
-// v1alpha2 with spec.providers.
+// Package migrate implements the verb migrate, which rewrites a custom resource with provider environment variables or a
+// configuration of its own as v1alpha2 with spec.providers.
 //
-// Only variables that the distribution reads for a provider or that name a model become fields. The verb compares the
-// effective configurations before and after, and prints nothing if they differ except for two known improvements. It
-// needs no cluster.
+// It compares the effective configurations before and after. For variables, a difference other than two known
+// improvements is an error; for a configuration, differences are listed. It needs no cluster.
 package migrate

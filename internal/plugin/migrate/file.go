@@ -29,6 +29,8 @@ type fileMigration struct {
 	pieces []*piece
 	// directory is that of the SQLite files if a variable keeps it; otherwise empty.
 	directory string
+	// defaults are the parts that the distribution has as the file has them.
+	defaults []string
 	// dropped are the parts of the file that are left out, with the way to keep them.
 	dropped []string
 	// secrets are manifests for credentials that the file has in plain text.
@@ -54,23 +56,28 @@ const maxRounds = 200
 
 // migrateFile replaces spec.overrideConfig by fields of the spec that say the same.
 func migrateFile(ctx context.Context, cluster *offline.Cluster, d *manifest.Document, object map[string]any,
-	line *catalog.Line, content []byte) (*fileMigration, *offline.Resource, error) {
-	base, err := document.ParseBase("", content)
+	line *catalog.Line, before *offline.Resource) (*fileMigration, *offline.Resource, error) {
+	base, err := document.ParseBase("", ownFile(before))
 	if err != nil {
-		return nil, nil, fmt.Errorf("the configuration in spec.overrideConfig: %w", err)
+		return nil, nil, err
 	}
 	m := &fileMigration{
 		rewriting: &rewriting{object: object, line: line, used: map[string]bool{}}, file: base.Edit(),
 	}
 	m.env, _, _ = unstructured.NestedSlice(object, envPath...)
-	m.readProviders()
-	m.readResources()
-	m.readStorage()
-	m.readServer()
 	build := func() (map[string]any, *offline.Resource) {
 		made := m.compose()
 		return made, cluster.DryRun(ctx, &manifest.Document{File: d.File, Line: d.Line, Object: made})
 	}
+	m.readProviders()
+	m.readResources()
+	m.readStorage()
+	m.readServer()
+	pieces := m.pieces
+	m.pieces = nil
+	_, plain := build() // without the variables that became values
+	m.pieces = pieces
+	m.removeDefaults(before, plain)
 	// The settings are what the generated configuration lacks without them.
 	_, bare := build()
 	m.disableAPIs(bare)
@@ -246,8 +253,7 @@ func generatedBackends(r *offline.Resource) map[string]any {
 	if err != nil {
 		return nil
 	}
-	backends, _, _ := unstructured.NestedMap(tree, "storage", "backends")
-	return backends
+	return section(section(tree, "storage"), "backends")
 }
 
 // sqliteVariable is the variable of the directory of SQLite files in the distributions.
@@ -303,8 +309,7 @@ func providerConfigs(r *offline.Resource) map[string]map[string]any {
 		return found
 	}
 	root, _ := tree.(map[string]any)
-	providers, _ := root["providers"].(map[string]any)
-	for api, list := range providers {
+	for api, list := range section(root, "providers") {
 		items, _ := list.([]any)
 		for _, item := range items {
 			entry, _ := item.(map[string]any)
@@ -316,6 +321,33 @@ func providerConfigs(r *offline.Resource) map[string]map[string]any {
 		}
 	}
 	return found
+}
+
+// removeDefaults removes the providers that the distribution has with the same config.
+func (m *fileMigration) removeDefaults(before, plain *offline.Resource) {
+	if plain.Desired == nil {
+		return
+	}
+	file, err := effectiveConfig(before)
+	if err != nil {
+		return
+	}
+	distribution, err := effectiveConfig(plain)
+	if err != nil {
+		return
+	}
+	wanted, has := providerItems(file), providerItems(distribution)
+	m.pieces = slices.DeleteFunc(m.pieces, func(p *piece) bool {
+		key := p.api + "[" + p.id + "]"
+		was, entry := wanted[key], has[key]
+		entryOfSpec, _ := p.value.(map[string]any)
+		same := entry != nil && was["provider_type"] == entry["provider_type"] && entryOfSpec["apiKey"] == nil &&
+			entryOfSpec["secretRefs"] == nil && len(configChanges(key, was, entry, m.line)) == 0
+		if same {
+			m.defaults = append(m.defaults, p.source)
+		}
+		return same
+	})
 }
 
 // disableAPIs disables the APIs that the distribution serves and the file does not.
@@ -333,13 +365,30 @@ func (m *fileMigration) disableAPIs(bare *offline.Resource) {
 		return
 	}
 	root, _ := tree.(map[string]any)
+	needed := m.neededAPIs(root, served)
 	apis, _ := root["apis"].([]any)
 	for _, item := range apis {
 		api, _ := item.(string)
-		if _, known := m.line.APIs[api]; known && !served[api] {
+		if _, known := m.line.APIs[api]; known && !served[api] && !needed[api] {
 			m.add(&piece{source: "apis, without " + api, field: []string{"spec", "disabled"}, list: true, value: api})
 		}
 	}
+}
+
+// neededAPIs returns the APIs that the generated providers of the served APIs require.
+func (m *fileMigration) neededAPIs(generated map[string]any, served map[string]bool) map[string]bool {
+	needed := map[string]bool{}
+	for key, entry := range providerItems(generated) {
+		api, _, _ := strings.Cut(key, "[")
+		row, known := m.line.Provider(api, fmt.Sprint(entry["provider_type"]))
+		if !known || !served[api] {
+			continue
+		}
+		for _, other := range row.Needs {
+			needed[other] = true
+		}
+	}
+	return needed
 }
 
 // dropFaults removes the pieces and settings that are errors. It returns false if none of them is the cause.
@@ -376,22 +425,35 @@ func (m *fileMigration) dropFault(fault *problem.Problem) bool {
 		gone = p
 	}
 	if gone == nil {
-		return false
+		return m.dropList(fault)
 	}
 	m.pieces = slices.DeleteFunc(m.pieces, func(p *piece) bool { return p == gone })
 	m.drop(gone.source, fault.Body())
 	return true
 }
 
+// dropList removes all pieces of a list that is an error as a whole.
+func (m *fileMigration) dropList(fault *problem.Problem) bool {
+	before := len(m.pieces)
+	m.pieces = slices.DeleteFunc(m.pieces, func(p *piece) bool {
+		wrong := strings.Join(p.field, ".") == fault.Path
+		if wrong {
+			m.drop(p.source, fault.Body())
+		}
+		return wrong
+	})
+	return len(m.pieces) < before
+}
+
 // pathOf returns the path of a piece in the composed object.
 func (m *fileMigration) pathOf(p *piece) string {
-	path := strings.Join(p.field, ".")
+	field := strings.Join(p.field, ".")
 	if !p.list {
-		return path
+		return field
 	}
 	index, count := 0, 0
 	for _, other := range m.pieces {
-		if strings.Join(other.field, ".") != path {
+		if strings.Join(other.field, ".") != field {
 			continue
 		}
 		if other == p {
@@ -400,9 +462,9 @@ func (m *fileMigration) pathOf(p *piece) string {
 		count++
 	}
 	if p.field[1] == "providers" && count == 1 {
-		return path
+		return field
 	}
-	return path + "[" + strconv.Itoa(index) + "]"
+	return field + "[" + strconv.Itoa(index) + "]"
 }
 
 // value returns a scalar, list or map of the file for the spec: with literal variables and defaults in place of whole

@@ -4,19 +4,28 @@ package migrate
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/offline"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/offline/manifest"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/document"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/migrate"
 )
 
-// migrateOwnFile rewrites a resource that brings its own configuration, and reports what became of each part of the file.
+// migrateOwnFile rewrites a resource that brings its own configuration, and reports what became of each part of the
+// file.
 func migrateOwnFile(ctx context.Context, cluster *offline.Cluster, d *manifest.Document, object map[string]any,
 	before *offline.Resource, assumption string, notes io.Writer) ([]any, bool, error) {
 	line := before.Desired.Distribution.Line
-	m, after, err := migrateFile(ctx, cluster, d, object, line, ownFile(before))
+	before, changes, err := rewritten(before, line)
+	if err != nil {
+		return nil, false, err
+	}
+	m, after, err := migrateFile(ctx, cluster, d, object, line, before)
 	if err != nil {
 		return nil, false, err
 	}
@@ -24,12 +33,38 @@ func migrateOwnFile(ctx context.Context, cluster *offline.Cluster, d *manifest.D
 		after.Print(notes)
 		return nil, false, nil
 	}
-	c, err := compareFile(before, after, line)
+	for i := range changes {
+		c := &changes[i]
+		if (c.Action == migrate.Removed || c.Action == migrate.Kept) && !strings.HasPrefix(c.Detail, "the empty ") {
+			m.drop(c.Path, c.Detail+": "+c.Reason)
+		}
+	}
+	var backends []string
+	for _, p := range m.pieces {
+		if p.field[1] == "storage" {
+			backends = append(backends, p.source)
+		}
+	}
+	c, err := compareFile(before, after, line, backends)
 	if err != nil {
 		return nil, false, err
 	}
 	m.print(notes, before.Name(), assumption, c)
 	return append(m.secrets, m.object), true, nil
+}
+
+// rewritten returns the resource with its own configuration as the release line reads it.
+func rewritten(before *offline.Resource, line *catalog.Line) (*offline.Resource, []migrate.Change, error) {
+	content, changes, err := migrate.Rewrite(ownFile(before), line)
+	if wrong, ok := errors.AsType[*document.BaseError](err); ok {
+		return nil, nil, fmt.Errorf("the configuration in spec.overrideConfig: %s: %s", wrong.Reason, document.BaseFix)
+	} else if err != nil {
+		return nil, nil, err
+	}
+	resource, desired := *before, *before.Desired
+	desired.OverrideContent = content
+	resource.Desired = &desired
+	return &resource, changes, nil
 }
 
 func (m *fileMigration) print(w io.Writer, name, assumption string, c *fileComparison) {
@@ -58,7 +93,10 @@ func (m *fileMigration) print(w io.Writer, name, assumption string, c *fileCompa
 		moved = append(moved, "the directory of the SQLite files became the variable "+sqliteVariable)
 	}
 	list("moved from the file", moved)
-	list("not in the spec", m.dropped)
+	if len(m.defaults) > 0 {
+		list("as the distribution has it", []string{strings.Join(m.defaults, ", ")})
+	}
+	list("left out", m.dropped)
 	var secrets []string
 	for _, s := range m.secrets {
 		secrets = append(secrets, "fill in Secret "+unstructuredName(s.(map[string]any))+" before you apply it")

@@ -47,8 +47,10 @@ var envPath = []string{"spec", "workload", "overrides", "env"}
 func rewrite(object map[string]any, d *settings.Distribution) *rewriting {
 	r := &rewriting{object: object, used: map[string]bool{}, converted: map[string]bool{}}
 	r.env, _, _ = unstructured.NestedSlice(object, envPath...)
-	if _, overridden, _ := unstructured.NestedMap(object, "spec", "overrideConfig"); overridden {
-		return r // the ConfigMap is the configuration
+	if override, overridden, _ := unstructured.NestedMap(object, "spec", "overrideConfig"); overridden {
+		r.kept = append(r.kept, keptVariable{text: fmt.Sprintf("spec.overrideConfig: ConfigMap %v is not among the files: "+
+			"give it with another -f, and its configuration is moved, too", override["configMapName"])})
+		return r
 	}
 	if d == nil || d.Base == nil || d.Line == nil {
 		r.kept = append(r.kept, keptVariable{text: "all variables: the configuration of this " +
@@ -75,30 +77,27 @@ func (r *rewriting) api(api parse.ProviderAPI) []string {
 	for entry := range r.base.Providers() {
 		id := entry.Identity()
 		ref, _ := document.WholeReference(id.Raw)
-		if entry.API != api.Name || id.Presence != document.Conditional || ref.Operator != document.IfSet ||
-			r.variable(ref.Name) == nil {
+		if entry.API != api.Name {
 			continue
 		}
-		if r.plain(ref.Name) == "" && !isRequiredSecret(r.variable(ref.Name)) {
-			r.kept = append(r.kept, keptVariable{
-				[]string{ref.Name}, fmt.Sprintf("%s, for provider %s: its value is not in the spec, so whether the provider is "+
-					"on is not known", ref.Name, id.ID),
-			})
+		if id.Presence == document.Unconditional {
+			converted, used := r.provider(entry, id.ID)
+			if len(used) > 0 {
+				entries, ids = append(entries, converted), append(ids, id.ID)
+				r.move(entry, id.ID, api, used)
+			}
 			continue
 		}
-		converted, used, reason := r.provider(entry, id.ID)
-		if converted == nil {
-			r.kept = append(r.kept, keptVariable{
-				append(reason.names, ref.Name), fmt.Sprintf("%s, for provider %s: %s", ref.Name, id.ID, reason.text),
-			})
+		if id.Presence != document.Conditional || ref.Operator != document.IfSet || r.variable(ref.Name) == nil {
 			continue
 		}
-		r.used[ref.Name], r.converted[entry.API+"/"+id.ID] = true, true
-		for _, name := range used {
-			r.used[name] = true
+		if r.plain(ref.Name) == "" && !isRequired(r.variable(ref.Name)) {
+			r.add(ref.Name, fmt.Sprintf("%s, for provider %s: its value is not in the spec, so whether the provider is on is "+
+				"not known", ref.Name, id.ID))
+			continue
 		}
-		r.moved = append(r.moved, fmt.Sprintf("%s became spec.providers.%s with id %s",
-			strings.Join(union(used, ref.Name), ", "), api.Field, id.ID))
+		converted, used := r.provider(entry, id.ID)
+		r.move(entry, id.ID, api, append(used, ref.Name))
 		entries = append(entries, converted)
 		ids = append(ids, id.ID)
 	}
@@ -115,63 +114,102 @@ func (r *rewriting) api(api parse.ProviderAPI) []string {
 	return ids
 }
 
-func union(list []string, name string) []string {
-	list = append(slices.Clone(list), name)
-	slices.Sort(list)
-	return slices.Compact(list)
+// move records that variables became an entry of the spec.
+func (r *rewriting) move(entry document.Entry, id string, api parse.ProviderAPI, variables []string) {
+	r.converted[entry.API+"/"+id] = true
+	for _, name := range variables {
+		r.used[name] = true
+	}
+	slices.Sort(variables)
+	r.moved = append(r.moved, fmt.Sprintf("%s became spec.providers.%s with id %s",
+		strings.Join(slices.Compact(variables), ", "), api.Field, id))
 }
 
-// provider returns the entry for a provider and the variables it uses; nil with an obstacle if a variable cannot be
-// expressed.
-func (r *rewriting) provider(
-	entry document.Entry,
-	id string,
-) (fields map[string]any, used []string, reason keptVariable) {
+// provider returns the entry for a provider and the variables that became its fields. The others stay: the entry starts
+// from that of the distribution, which reads them.
+func (r *rewriting) provider(entry document.Entry, id string) (fields map[string]any, used []string) {
 	row, known := r.line.Provider(entry.API, entry.Type())
 	if !known {
-		return nil, nil, keptVariable{text: "release line " + r.line.Name + " does not know the type " + entry.Type()}
+		row = &catalog.Provider{Type: entry.Type()}
 	}
 	fields = map[string]any{"id": id, "provider": strings.TrimPrefix(entry.Type(), "remote::")}
 	for name, node := range document.Members(entry.Config()) {
-		for _, variable := range document.VariablesIn(node) {
-			v := r.variable(variable)
-			if v == nil {
+		used = append(used, r.fields(fields, row, []string{name}, node)...)
+	}
+	return fields, used
+}
+
+// fields sets fields of an entry from the variables in a field of the config, and returns those that are not needed any
+// more.
+func (r *rewriting) fields(entry map[string]any, row *catalog.Provider, path []string, n *yaml.Node) (used []string) {
+	if n.Kind == yaml.MappingNode {
+		for name, child := range document.Members(n) {
+			used = append(used, r.fields(entry, row, append(slices.Clone(path), name), child)...)
+		}
+		return used
+	}
+	for _, variable := range document.VariablesIn(n) {
+		v := r.variable(variable)
+		if v == nil {
+			continue
+		}
+		ref, whole := document.WholeReference(document.Text(n))
+		switch {
+		case !whole:
+			r.keep(variable, "is a part of the field "+strings.Join(path, "."))
+		case ref.HasDefault() && v["value"] == ref.Value:
+			used = append(used, variable) // the distribution's own default
+		default:
+			if reason := setField(entry, row, path, variable, v); reason != "" {
+				r.keep(variable, reason)
 				continue
-			}
-			ref, whole := document.WholeReference(document.Text(node))
-			if !whole {
-				return nil, nil, keptVariable{[]string{variable}, variable + " is a part of the field " + name}
-			}
-			if ref.HasDefault() && v["value"] == ref.Value {
-				used = append(used, variable)
-				continue // the distribution's own default
-			}
-			if reason := setField(fields, row, name, variable, v); reason != "" {
-				return nil, nil, keptVariable{[]string{variable}, variable + " " + reason}
 			}
 			used = append(used, variable)
 		}
 	}
-	return fields, used, keptVariable{}
+	return used
 }
 
-// isRequiredSecret reports whether a variable has its value from a Secret that must exist.
-func isRequiredSecret(variable map[string]any) bool {
-	secret, _, _ := unstructured.NestedMap(variable, "valueFrom", "secretKeyRef")
-	return secret != nil && secret["optional"] != true
+// keep records why a variable of a field stays.
+func (r *rewriting) keep(variable, reason string) { r.add(variable, variable+" "+reason) }
+
+// explain records why a variable stays.
+func (r *rewriting) explain(variable, reason string) { r.add(variable, variable+": "+reason) }
+
+// add records the first reason why a variable stays.
+func (r *rewriting) add(variable, text string) {
+	if slices.ContainsFunc(r.kept, func(k keptVariable) bool { return slices.Contains(k.names, variable) }) {
+		return
+	}
+	r.kept = append(r.kept, keptVariable{[]string{variable}, text})
 }
 
-// setField sets the field of an entry from a variable, or returns the reason why it cannot. An address from a Secret
-// becomes a reference to the variable.
-func setField(entry map[string]any, row *catalog.Provider, name, from string, variable map[string]any) (reason string) {
+// isRequired reports whether a variable has its value from a Secret or ConfigMap that must exist.
+func isRequired(variable map[string]any) bool {
+	for _, kind := range []string{"secretKeyRef", "configMapKeyRef"} {
+		if from, _, _ := unstructured.NestedMap(variable, "valueFrom", kind); from != nil {
+			return from["optional"] != true
+		}
+	}
+	return false
+}
+
+// setField sets the field of an entry for a config field from a variable, or returns the reason why it cannot. An
+// address from elsewhere becomes a reference to the variable.
+func setField(entry map[string]any, row *catalog.Provider, path []string, from string,
+	variable map[string]any) (reason string) {
+	name := path[0]
 	secret, _, _ := unstructured.NestedMap(variable, "valueFrom", "secretKeyRef")
 	value, _ := variable["value"].(string)
-	isURL := row.Endpoint != nil && name == row.Endpoint.Field && row.Endpoint.Kind == catalog.EndpointURL
+	isURL := len(path) == 1 && row.Endpoint != nil && row.Endpoint.Kind == catalog.EndpointURL &&
+		name == row.Endpoint.Field
 	switch {
 	case secret != nil && secret["optional"] == true:
 		return "comes from a Secret that may be absent"
-	case secret != nil && isURL:
+	case isRequired(variable) && isURL:
 		entry["endpoint"] = document.ReferenceTo(from)
+	case secret != nil && len(path) > 1:
+		return "comes from a Secret"
 	case secret != nil && name == row.Key:
 		entry["apiKey"] = map[string]any{"name": secret["name"], "key": secret["key"]}
 	case secret != nil:
@@ -190,12 +228,7 @@ func setField(entry map[string]any, row *catalog.Provider, name, from string, va
 	case isURL:
 		entry["endpoint"] = value
 	default:
-		fields, _ := entry["settings"].(map[string]any)
-		if fields == nil {
-			fields = map[string]any{}
-		}
-		fields[name] = typed(value)
-		entry["settings"] = fields
+		_ = unstructured.SetNestedField(entry, typed(value), append([]string{"settings"}, path...)...)
 	}
 	return ""
 }
@@ -232,8 +265,7 @@ func (r *rewriting) models(inference []string) {
 		}
 		provider := providerOf(name, inference)
 		if provider == "" {
-			r.kept = append(r.kept, keptVariable{[]string{name}, name + ": several inference providers could serve the model; " +
-				"write it under spec.resources.models"})
+			r.explain(name, "several inference providers could serve the model; write it under spec.resources.models")
 			continue
 		}
 		entry := map[string]any{"name": model, "provider": provider}
@@ -294,13 +326,13 @@ func (r *rewriting) removeUsed() {
 			r.recordReason(name)
 		case r.isReferenced(name):
 			left = append(left, item)
-			r.kept = append(r.kept, keptVariable{[]string{name}, name + ": another variable refers to it"})
+			r.explain(name, "another variable refers to it")
 		case refersTo(r.object["spec"], name):
 			left = append(left, item)
-			r.kept = append(r.kept, keptVariable{[]string{name}, name + ": the spec refers to it"})
+			r.explain(name, "the spec refers to it")
 		case r.reader(name) != "":
 			left = append(left, item)
-			r.kept = append(r.kept, keptVariable{[]string{name}, name + ": the distribution's provider " + r.reader(name) + " reads it, too"})
+			r.explain(name, "the distribution's provider "+r.reader(name)+" reads it, too")
 		}
 	}
 	if len(left) < len(r.env) {
@@ -345,9 +377,6 @@ const literalSecretFix = "has its value in the spec: store the value in a Secret
 
 // recordReason records why a variable stays, unless that is known already.
 func (r *rewriting) recordReason(name string) {
-	if slices.ContainsFunc(r.kept, func(s keptVariable) bool { return slices.Contains(s.names, name) }) {
-		return
-	}
 	why := "this command does not know its use"
 	switch reader := r.reader(name); {
 	case reader != "":
@@ -362,7 +391,7 @@ func (r *rewriting) recordReason(name string) {
 	if redact.IsSecretName(name) && r.hasLiteral(name) {
 		why += ". It " + literalSecretFix
 	}
-	r.kept = append(r.kept, keptVariable{[]string{name}, name + ": " + why})
+	r.explain(name, why)
 }
 
 // reader returns the first provider of the distribution that reads the variable and did not become a field, as API/id;

@@ -15,6 +15,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/document"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/parse"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/resource"
 )
 
 // keepFile is the way to keep a part of the file for which the spec has no field.
@@ -41,24 +42,21 @@ func (m *fileMigration) readProviders() {
 		switch {
 		case id.Presence == document.Disabled:
 		case id.Presence == document.Unknown:
-			m.drop("providers."+entry.API+"["+id.Raw+"]", "its id comes from a variable: write the provider into the spec by hand")
+			m.drop("providers."+entry.API+"["+id.Raw+"]",
+				"its id comes from a variable: write the provider into the spec by hand")
 		case document.Child(entry.Node, "module") != nil:
 			m.drop(source, "is a package: name its image in spec.externalProviders, or keep spec.overrideConfig")
-		case m.isServedBySpec(entry):
-			m.add(m.provider(entry, source))
+		default:
+			// Providers of other APIs come from the distribution. The comparison at the end says in what they differ.
+			if _, known := specAPIs[entry.API]; known {
+				m.add(m.provider(entry, source))
+			}
 		}
 	}
 	if len(off) > 0 {
 		slices.Sort(off)
 		m.drop("providers that are off", "the resource does not set "+strings.Join(slices.Compact(off), ", "))
 	}
-}
-
-// isServedBySpec reports whether spec.providers has the API. Providers of other APIs come from the distribution, and the
-// comparison at the end says in what they differ.
-func (m *fileMigration) isServedBySpec(entry document.Entry) bool {
-	_, known := specAPIs[entry.API]
-	return known
 }
 
 // provider returns the entry of spec.providers for an entry of the file.
@@ -94,32 +92,21 @@ func (m *fileMigration) provider(entry document.Entry, source string) *piece {
 
 // credential sets the Secret of a credential. One in plain text gets a manifest of a Secret without its value.
 func (m *fileMigration) credential(p *piece, fields map[string]any, row *catalog.Provider, name string, n *yaml.Node) {
-	text := document.Text(n)
-	ref, whole := document.WholeReference(text)
-	variable := map[string]any(nil)
-	if whole {
-		variable = m.variable(ref.Name)
+	ref, _ := document.WholeReference(document.Text(n))
+	secret, _, _ := unstructured.NestedMap(m.variable(ref.Name), "valueFrom", "secretKeyRef")
+	text := ""
+	if value := m.value(n); value != nil {
+		text = fmt.Sprint(value)
 	}
-	secret, _, _ := unstructured.NestedMap(variable, "valueFrom", "secretKeyRef")
-	plain, _ := variable["value"].(string)
 	switch {
-	case text == "":
-		return
 	case secret != nil && secret["optional"] != true:
 		m.used[ref.Name] = true
-	case whole && variable == nil && ref.Operator == document.OrElse && isPlaceholder(ref.Value), isPlaceholder(plain) && variable["valueFrom"] == nil && variable != nil,
-		isPlaceholder(text):
-		if whole {
-			m.used[ref.Name] = true
-		}
+	case isPlaceholder(text):
 		return // the server needs no key
-	case document.HasReference(text) && plain == "" && (variable != nil || !ref.HasDefault()):
+	case document.HasReference(text):
 		p.candidates[name] = text
 		return
 	default:
-		if whole {
-			m.used[ref.Name] = true
-		}
 		secret = m.secretFor(p.id, name)
 	}
 	reference := map[string]any{"name": secret["name"], "key": secret["key"]}
@@ -127,18 +114,13 @@ func (m *fileMigration) credential(p *piece, fields map[string]any, row *catalog
 		fields["apiKey"] = reference
 		return
 	}
-	refs, _ := fields["secretRefs"].(map[string]any)
-	if refs == nil {
-		refs = map[string]any{}
-		fields["secretRefs"] = refs
-	}
-	refs[name] = reference
+	_ = unstructured.SetNestedField(fields, reference, "secretRefs", name)
 }
 
-// isPlaceholder reports whether a key is a word that stands for none.
-func isPlaceholder(key string) bool {
-	return slices.Contains([]string{"", "fake", "none", "null", "empty", "no-key", "not-needed", "dummy", "changeme"}, strings.ToLower(key))
-}
+// placeholders are words that stand for no key.
+var placeholders = []string{"", "fake", "none", "null", "empty", "no-key", "not-needed", "dummy", "changeme"}
+
+func isPlaceholder(key string) bool { return slices.Contains(placeholders, strings.ToLower(key)) }
 
 // secretFor adds the manifest of a Secret that the user fills, and returns a reference to its key.
 func (m *fileMigration) secretFor(id, key string) map[string]any {
@@ -186,67 +168,73 @@ func (m *fileMigration) readResources() {
 	}
 }
 
-// resource returns the field below spec.resources and the item for an entry of the file.
+// resourceFields are the fields of the spec for those of registered resources, by list of the file.
+var resourceFields = map[string]struct {
+	field string
+	names map[string]string
+}{
+	"models": {"models", map[string]string{
+		"model_id": "name", "model_type": "modelType", "provider_model_id": "providerModelId", "metadata": "metadata",
+	}},
+	"shields":     {"shields", map[string]string{"shield_id": "id", "provider_shield_id": "model"}},
+	"tool_groups": {"tools", map[string]string{"toolgroup_id": "name", "mcp_endpoint": "endpoint"}},
+	"vector_stores": {"vectorStores", map[string]string{
+		"vector_store_id": "name", "embedding_model": "embeddingModel", "embedding_dimension": "embeddingDimension",
+		"provider_vector_store_id": "providerVectorStoreId",
+	}},
+}
+
+// resource returns the field below spec.resources and the item for an entry of the file; nil if there is no such field.
 func (m *fileMigration) resource(list string, n *yaml.Node) (field string, item map[string]any) {
-	text := func(key string) any {
-		if v := m.value(document.Child(n, key)); v != nil && v != "" {
-			return fmt.Sprint(v)
-		}
-		return nil
+	known, ok := resourceFields[list]
+	if !ok {
+		return "", nil
 	}
-	with := func(fields map[string]any) map[string]any {
-		for key, value := range fields {
-			if value == nil {
-				delete(fields, key)
-			}
+	item = map[string]any{}
+	for name, child := range document.Members(n) {
+		if value := m.value(child); known.names[name] != "" && value != nil && value != "" {
+			item[known.names[name]] = value
 		}
-		return fields
 	}
-	provider := text("provider_id")
 	if id := document.IdentityOf(document.Child(n, "provider_id")); id.Presence == document.Conditional {
-		provider = id.ID
+		item["provider"] = id.ID
+	} else if value := m.value(document.Child(n, "provider_id")); value != nil {
+		item["provider"] = value
 	}
 	switch list {
 	case "models":
-		model := with(map[string]any{
-			"name": text("model_id"), "provider": provider, "modelType": text("model_type"), "providerModelId": text("provider_model_id"),
-		})
-		if model["modelType"] == string(v1alpha2.ModelTypeLLM) {
-			delete(model, "modelType")
-		}
-		if model["providerModelId"] == model["name"] {
-			delete(model, "providerModelId")
-		}
-		if metadata, _ := m.value(document.Child(n, "metadata")).(map[string]any); len(metadata) > 0 {
-			for key, name := range map[string]string{"embedding_dimension": "embeddingDimension", "context_length": "contextLength"} {
-				if number, ok := metadata[key].(int64); ok {
-					model[name] = number
-					delete(metadata, key)
-				}
-			}
-			if len(metadata) > 0 {
-				model["metadata"] = metadata
-			}
-		}
-		return "models", model
-	case "shields":
-		return "shields", with(map[string]any{"id": text("shield_id"), "provider": provider, "model": text("provider_shield_id")})
+		simplifyModel(item)
 	case "tool_groups":
-		return "tools", with(map[string]any{
-			"name": text("toolgroup_id"), "provider": provider,
-			"endpoint": m.value(document.Descend(n, []string{"mcp_endpoint", "uri"})),
-		})
-	case "vector_stores":
-		store := with(map[string]any{
-			"name": text("vector_store_id"), "provider": provider, "embeddingModel": text("embedding_model"),
-			"providerVectorStoreId": text("provider_vector_store_id"),
-		})
-		if dimension, ok := m.value(document.Child(n, "embedding_dimension")).(int64); ok {
-			store["embeddingDimension"] = dimension
+		if endpoint, ok := item["endpoint"].(map[string]any); ok {
+			item["endpoint"] = endpoint["uri"]
 		}
-		return "vectorStores", store
 	}
-	return "", nil
+	return known.field, item
+}
+
+// metadataFields are keys of a model's metadata that the spec has fields for.
+var metadataFields = map[string]string{
+	resource.EmbeddingDimensionKey: "embeddingDimension", resource.ContextLengthKey: "contextLength",
+}
+
+// simplifyModel leaves out the defaults of a model, and takes fields out of its metadata.
+func simplifyModel(model map[string]any) {
+	if model["modelType"] == string(v1alpha2.ModelTypeLLM) {
+		delete(model, "modelType")
+	}
+	if model["providerModelId"] == model["name"] {
+		delete(model, "providerModelId")
+	}
+	metadata, _ := model["metadata"].(map[string]any)
+	for key, name := range metadataFields {
+		if number, ok := metadata[key].(int64); ok {
+			model[name] = number
+			delete(metadata, key)
+		}
+	}
+	if len(metadata) == 0 {
+		delete(model, "metadata")
+	}
 }
 
 // readStorage reads Redis and PostgreSQL backends. SQLite is the default.
@@ -278,9 +266,9 @@ func (m *fileMigration) readStorage() {
 				endpoint = text
 			}
 			redis := map[string]any{"type": "redis", "endpoint": endpoint}
-			if n := document.Child(backend, "password"); document.Text(n) != "" {
-				holder := map[string]any{}
-				m.credential(&piece{id: "redis", candidates: map[string]any{}}, holder, &catalog.Provider{Key: "password"}, "password", n)
+			if n := document.Child(backend, "password"); n != nil {
+				holder, owner := map[string]any{}, &piece{id: "redis", candidates: map[string]any{}}
+				m.credential(owner, holder, &catalog.Provider{Key: "password"}, "password", n)
 				if holder["apiKey"] != nil {
 					redis["password"] = holder["apiKey"]
 				}
@@ -296,8 +284,9 @@ func (m *fileMigration) readStorage() {
 // describeDatabase writes what the file says of a database into the Secret for its connection string.
 func (m *fileMigration) describeDatabase(ref map[string]any, backend *yaml.Node) {
 	part := func(key, absent string) string {
-		if v := m.value(document.Child(backend, key)); v != nil && fmt.Sprint(v) != "" && !document.HasReference(fmt.Sprint(v)) {
-			return url.PathEscape(fmt.Sprint(v))
+		value := m.value(document.Child(backend, key))
+		if text := fmt.Sprint(value); value != nil && text != "" && !document.HasReference(text) {
+			return url.PathEscape(text)
 		}
 		return absent
 	}
@@ -352,7 +341,9 @@ func (m *fileMigration) readAuth(section *yaml.Node) {
 	if kind != "" {
 		auth["provider"] = kind
 	}
-	p := &piece{source: "server.auth", field: []string{"spec", "auth"}, value: auth, id: "auth", candidates: map[string]any{}}
+	p := &piece{
+		source: "server.auth", field: []string{"spec", "auth"}, value: auth, id: "auth", candidates: map[string]any{},
+	}
 	var secrets []string
 	if known {
 		secrets = row.Secrets

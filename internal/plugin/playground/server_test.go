@@ -88,7 +88,7 @@ func TestPlaygroundServesThePage(t *testing.T) {
 	}
 }
 
-func TestPlaygroundSaysHowToGetThePage(t *testing.T) {
+func TestPlaygroundPrintsHowToGetThePage(t *testing.T) {
 	var out bytes.Buffer
 	err := run(t.Context(), fstest.MapFS{}, 0, cli.Streams{Out: &out, Err: &out})
 	if err == nil || !strings.Contains(err.Error(), "make playground build") || out.Len() > 0 {

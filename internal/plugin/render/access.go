@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/offline"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
 )
 
 // access is the part of a server configuration about access control.
@@ -52,7 +53,7 @@ type accessScope struct {
 func showAccess(out *bytes.Buffer, resources []*offline.Resource, notes io.Writer) error {
 	for _, r := range resources {
 		text := configuration(r, notes)
-		if text == nil {
+		if text == nil || string(text) == secret.OnCluster { // a note says that the ConfigMap was not given
 			continue
 		}
 		a := &access{}

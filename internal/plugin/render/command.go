@@ -127,6 +127,7 @@ func (o *options) run(ctx context.Context, streams cli.Streams) error {
 		return cli.Fail(err)
 	}
 	resources := in.dryRun(ctx)
+	in.noteSkipped(resources, streams.Err)
 	failed := false
 	for _, r := range resources {
 		r.Print(streams.Err)

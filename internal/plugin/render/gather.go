@@ -4,30 +4,39 @@ package render
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"strings"
+	"io"
+	"slices"
 
-	"github.com/google/go-containerregistry/pkg/authn"
-	"github.com/google/go-containerregistry/pkg/name"
-
-	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/offline"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/offline/manifest"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/plugin/cli"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/registry"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/registry/imagelabels"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/plugin/image"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/registry/oci"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 )
 
 // inputs are the documents and the cluster for the dry run.
 type inputs struct {
-	cluster   *offline.Cluster
-	documents []*manifest.Document
+	cluster           *offline.Cluster
+	documents, others []*manifest.Document
 }
 
-// gather reads all files and skips documents of other kinds with a note.
+// noteSkipped writes a note for each document of another kind that no dry run reads.
+func (in *inputs) noteSkipped(resources []*offline.Resource, notes io.Writer) {
+	for _, d := range in.others {
+		if slices.ContainsFunc(resources, func(r *offline.Resource) bool { return r.Reads(d) }) {
+			continue
+		}
+		why := offline.WhySkipped(d, "render")
+		if why == "" {
+			why = "skipped " + offline.Describe(d) + ": not a LlamaStackDistribution"
+		}
+		_, _ = fmt.Fprintf(notes, "%s: note: %s\n", d.Position(), why)
+	}
+}
+
+// gather reads all files.
 func gather(ctx context.Context, o *options, streams cli.Streams) (*inputs, error) {
 	cluster, err := o.settings.Cluster(ctx, streams.In, streams.Err)
 	if err != nil {
@@ -46,23 +55,11 @@ func gather(ctx context.Context, o *options, streams cli.Streams) (*inputs, erro
 	for _, d := range documents {
 		if offline.Recognizes(d) {
 			in.documents = append(in.documents, d)
-			continue
+		} else {
+			in.others = append(in.others, d)
 		}
-		_, _ = fmt.Fprintf(
-			streams.Err,
-			"%s: note: skipped %s: not a LlamaStackDistribution\n",
-			d.Position(),
-			describeDocument(d),
-		)
 	}
 	return in, nil
-}
-
-func describeDocument(d *manifest.Document) string {
-	if d.Kind() == "" {
-		return "a document without a kind"
-	}
-	return strings.TrimSpace(d.Kind() + " " + d.Name())
 }
 
 func replacement(ctx context.Context, o *options, known *settings.Settings, streams cli.Streams) (offline.Replacement,
@@ -88,39 +85,13 @@ func replacement(ctx context.Context, o *options, known *settings.Settings, stre
 		s.Labels = labels
 	}
 	if o.image != "" {
-		if err := readRegistry(ctx, o, known, &s); err != nil {
+		source := image.Source{Image: o.image, ServerVersion: o.serverVersion, PlainHTTP: o.plainHTTP}
+		var err error
+		if s.Labels, s.Package, err = source.Read(ctx, known); err != nil {
 			return s, fmt.Errorf("--image: %w", err)
 		}
 	}
 	return s, nil
-}
-
-// readRegistry reads the labels of --image with the user's credentials, and the server's Python package if the release
-// is still unknown.
-func readRegistry(ctx context.Context, o *options, known *settings.Settings, s *offline.Replacement) error {
-	ref, err := name.ParseReference(o.image)
-	if err != nil {
-		return err
-	}
-	named := []string{ref.Context().RegistryStr()}
-	options := registry.Options{Local: named, UserAgent: "kubectl-llamastack"}
-	if o.plainHTTP {
-		options.PlainHTTP = named
-	}
-	client := registry.New(options)
-	if _, s.Labels, err = imagelabels.Read(ctx, client, o.image, authn.DefaultKeychain); err != nil {
-		return err
-	}
-	hints := settings.Hints{Version: o.serverVersion, Labels: s.Labels}
-	if d, p := known.ResolveWithHints(&v1alpha2.DistributionSpec{Image: &o.image}, hints); p != nil || !d.NeedsPackage() {
-		return nil // reported for each custom resource
-	}
-	_, metadata, err := imagelabels.ReadFile(ctx, client, o.image, oci.ServerPackage, authn.DefaultKeychain)
-	if _, isContentError := errors.AsType[*imagelabels.ContentError](err); err != nil && !isContentError {
-		return err
-	}
-	s.Package, _ = oci.ReadPackage(metadata) // an error means an unknown release
-	return nil
 }
 
 func readLabels(file string, streams cli.Streams) (*oci.Labels, error) {

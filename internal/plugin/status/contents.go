@@ -9,17 +9,17 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/names"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/offline/offered"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/offline/inventory"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/document"
 )
 
 // inventory returns the running configuration with its environment.
-func (f *facts) inventory() *offered.Config {
-	c := &offered.Config{Base: f.config, Variables: document.Variables{}}
+func (f *facts) inventory() *inventory.Config {
+	c := &inventory.Config{Base: f.config, Variables: document.Variables{}}
 	if d := f.deployment(); d != nil {
-		c.Variables = offered.PodVariables(&d.Spec.Template.Spec)
+		c.Variables = inventory.PodVariables(&d.Spec.Template.Spec)
 	}
 	if r := f.cr.Status.ResolvedDistribution; r != nil {
 		c.Line, _ = catalog.Get(r.ServerLine)
@@ -28,8 +28,8 @@ func (f *facts) inventory() *offered.Config {
 }
 
 // chatCommands returns commands that query the first chat model.
-func chatCommands(cr *v1alpha2.LlamaStackDistribution, models []offered.Model) []string {
-	model := offered.FirstChat(models)
+func chatCommands(cr *v1alpha2.LlamaStackDistribution, models []inventory.Model) []string {
+	model := inventory.FirstChat(models)
 	if model == "" || cr.Status.AvailableReplicas == 0 {
 		return nil
 	}

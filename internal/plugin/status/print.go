@@ -7,7 +7,7 @@ import (
 	"io"
 	"strings"
 
-	"github.com/llamastack/llama-stack-k8s-operator/internal/offline/offered"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/offline/inventory"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/plugin/cli"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/document"
 )
@@ -109,18 +109,18 @@ func (p *printer) section(title string, rows [][]string) {
 	_ = cli.Table(&p.text, indent, rows) // writes to memory
 }
 
-func (p *printer) providers(list []offered.Provider) [][]string {
+func (p *printer) providers(list []inventory.Provider) [][]string {
 	var rows [][]string
 	disabled := 0
 	for _, provider := range list {
 		state := p.style.Good(provider.State)
 		switch {
-		case provider.State == offered.Off && provider.Variable == "":
+		case provider.State == inventory.Off && provider.Variable == "":
 			disabled++
 			continue
-		case provider.State == offered.Off:
+		case provider.State == inventory.Off:
 			state = p.style.Dim("off: " + provider.Variable + " is not set")
-		case provider.State == offered.Unknown:
+		case provider.State == inventory.Unknown:
 			state = p.style.Dim("depends on " + provider.Variable)
 		}
 		id := provider.ID

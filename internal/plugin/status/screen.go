@@ -18,7 +18,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/names"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/offline/describe"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/offline/offered"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/offline/inventory"
 )
 
 type screen struct {
@@ -41,8 +41,8 @@ type screen struct {
 	Config    string `json:"config,omitempty"`
 	Operator  string `json:"operatorVersion,omitempty"`
 
-	Providers []offered.Provider `json:"providers,omitempty"`
-	Models    []offered.Model    `json:"models,omitempty"`
+	Providers []inventory.Provider `json:"providers,omitempty"`
+	Models    []inventory.Model    `json:"models,omitempty"`
 	// Registered are the vector stores, tool groups and connectors of the server.
 	Registered []registered `json:"registered,omitempty"`
 	// Missing are resources of the spec that the server does not list.

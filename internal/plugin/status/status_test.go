@@ -151,7 +151,7 @@ func TestStatusScreen(t *testing.T) {
 }
 
 // Only the Events of a PVC say why it gets no volume.
-func TestStatusSaysWhyAPVCIsPending(t *testing.T) {
+func TestStatusReportsReasonOfPendingPVC(t *testing.T) {
 	claim := labeled(&corev1.PersistentVolumeClaim{Status: corev1.PersistentVolumeClaimStatus{Phase: corev1.ClaimPending}}, "my-stack-pvc")
 	claim.SetUID("now")
 	second := 0
@@ -182,7 +182,7 @@ func TestStatusSaysWhyAPVCIsPending(t *testing.T) {
 }
 
 // Only the custom resource exists: the operator does not run, or the image's configuration is used.
-func TestStatusOfWhatNobodyReconciled(t *testing.T) {
+func TestStatusOfUnreconciledResource(t *testing.T) {
 	cr := stack(t, "my-stack")
 	cr.Status = v1alpha2.LlamaStackDistributionStatus{}
 	out, code := run(t, fakecluster.New(t, cr), "my-stack")
@@ -246,7 +246,7 @@ func TestStatusForPrograms(t *testing.T) {
 }
 
 // A user who may not list a kind sees the rest, and a note about that kind.
-func TestStatusNamesWhatMayNotBeRead(t *testing.T) {
+func TestStatusReportsForbiddenReads(t *testing.T) {
 	c := fakecluster.New(t, append(belongings(1), stack(t, "my-stack", "Ready=True Ready: x", "Available=True A: b"))...)
 	c.WithWatch = interceptor.NewClient(c.WithWatch, interceptor.Funcs{
 		List: func(ctx context.Context, inner client.WithWatch, list client.ObjectList, opts ...client.ListOption) error {
@@ -262,7 +262,7 @@ func TestStatusNamesWhatMayNotBeRead(t *testing.T) {
 	}
 }
 
-func TestStatusRefusesWrongUsage(t *testing.T) {
+func TestStatusRejectsInvalidUsage(t *testing.T) {
 	c := fakecluster.New(t)
 	for want, args := range map[string][]string{
 		"--all-namespaces and a name are mutually exclusive": {"x", "-A"},

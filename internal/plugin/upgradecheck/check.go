@@ -11,7 +11,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/offline"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/offline/difference"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/offline/offered"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/offline/inventory"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 )
 
@@ -64,11 +64,11 @@ func compare(spec *v1alpha2.LlamaStackDistributionSpec, before, after *offline.R
 	if after.Desired == nil {
 		return c, nil
 	}
-	old, err := offered.FromBuild(before.Desired)
+	old, err := inventory.FromBuild(before.Desired)
 	if err != nil {
 		return nil, err
 	}
-	now, err := offered.FromBuild(after.Desired)
+	now, err := inventory.FromBuild(after.Desired)
 	if err != nil {
 		return nil, err
 	}
@@ -101,10 +101,10 @@ func same(a, b *problem.Problem) bool {
 }
 
 // enabledProviders returns the enabled providers as "api/id".
-func enabledProviders(providers []offered.Provider) []string {
+func enabledProviders(providers []inventory.Provider) []string {
 	var list []string
 	for _, p := range providers {
-		if p.State == offered.On {
+		if p.State == inventory.On {
 			list = append(list, p.API+"/"+p.ID)
 		}
 	}
@@ -112,7 +112,7 @@ func enabledProviders(providers []offered.Provider) []string {
 	return slices.Compact(list)
 }
 
-func names(models []offered.Model) []string {
+func names(models []inventory.Model) []string {
 	var list []string
 	for _, m := range models {
 		list = append(list, m.Name)

@@ -21,6 +21,13 @@ const (
 func formats() []string { return []string{formatText, formatJSON, formatYAML, formatGitHub} }
 
 func (r *report) print(format string, streams cli.Streams) error {
+	for _, p := range r.templates {
+		_, _ = fmt.Fprintf(streams.Err, "%s:%d: note: skipped a Helm template: check what it renders: helm template CHART | "+
+			"kubectl llamastack validate -f -\n", p.file, p.line)
+	}
+	for _, note := range r.notes {
+		_, _ = fmt.Fprintln(streams.Err, note)
+	}
 	for _, resource := range r.resources {
 		resource.PrintNotes(streams.Err)
 	}
@@ -38,12 +45,19 @@ func (r *report) print(format string, streams cli.Streams) error {
 			printLine(streams.Out, f)
 		}
 	}
-	unreadable := ""
+	rest := ""
+	switch len(r.templates) {
+	case 0:
+	case 1:
+		rest = ", 1 Helm template skipped"
+	default:
+		rest = fmt.Sprintf(", %d Helm templates skipped", len(r.templates))
+	}
 	if r.unreadable > 0 {
-		unreadable = fmt.Sprintf(", %d unreadable", r.unreadable)
+		rest += fmt.Sprintf(", %d unreadable", r.unreadable)
 	}
 	_, err := fmt.Fprintf(streams.Err, "%d checked, %d with errors or warnings, %d of other kinds skipped%s\n",
-		r.Checked, r.resourcesWithFindings(), r.Skipped, unreadable)
+		r.Checked, r.resourcesWithFindings(), r.Skipped, rest)
 	return err
 }
 

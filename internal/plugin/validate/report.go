@@ -5,7 +5,9 @@ package validate
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
+	"slices"
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/offline"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/offline/manifest"
@@ -15,7 +17,7 @@ import (
 type report struct {
 	// Valid is false if there is an error.
 	Valid bool `json:"valid"`
-	// Checked counts custom resources, Skipped documents of other kinds.
+	// Checked counts custom resources, Skipped documents of other kinds that no custom resource refers to.
 	Checked int `json:"checked"`
 	Skipped int `json:"skipped"`
 	// Findings are errors and warnings by file and line.
@@ -23,6 +25,15 @@ type report struct {
 
 	resources  []*offline.Resource
 	unreadable int
+	// templates are the Helm templates, with the line of the first action.
+	templates []position
+	// notes say why a document of another kind is not checked, if it is meant for an operator of this server.
+	notes []string
+}
+
+type position struct {
+	file string
+	line int
 }
 
 type finding struct {
@@ -42,15 +53,28 @@ type finding struct {
 }
 
 func check(ctx context.Context, cluster *offline.Cluster, documents []*manifest.Document, unreadable []error) *report {
-	r := &report{Valid: true, Findings: []finding{}, unreadable: len(unreadable)}
+	r := &report{Valid: true, Findings: []finding{}}
 	for _, err := range unreadable {
+		if e, ok := manifest.AsSyntaxError(err); ok && e.Helm && e.File != manifest.StdinFile {
+			r.addTemplate(e.File, e.Line)
+			continue
+		}
+		r.unreadable++
 		r.Valid = false
 		r.Findings = append(r.Findings, unreadableFinding(err))
 	}
 	cluster.SetConfigMaps(documents)
+	var others []*manifest.Document
 	for _, d := range documents {
 		if !offline.Recognizes(d) {
-			r.Skipped++
+			others = append(others, d)
+			if why := offline.WhySkipped(d, "validate"); why != "" {
+				r.notes = append(r.notes, fmt.Sprintf("%s: note: %s", d.Position(), why))
+			}
+			continue
+		}
+		if line := d.HelmLine(); line > 0 && d.File != manifest.StdinFile {
+			r.addTemplate(d.File, line)
 			continue
 		}
 		r.Checked++
@@ -65,7 +89,19 @@ func check(ctx context.Context, cluster *offline.Cluster, documents []*manifest.
 			})
 		}
 	}
+	for _, d := range others {
+		if !slices.ContainsFunc(r.resources, func(resource *offline.Resource) bool { return resource.Reads(d) }) {
+			r.Skipped++
+		}
+	}
 	return r
+}
+
+// addTemplate adds a Helm template, once for each file.
+func (r *report) addTemplate(file string, line int) {
+	if !slices.ContainsFunc(r.templates, func(p position) bool { return p.file == file }) {
+		r.templates = append(r.templates, position{file, line})
+	}
 }
 
 func unreadableFinding(err error) finding {

@@ -22,7 +22,7 @@ import (
 )
 
 // Proves: R21, L-04, L-31 (fields of others stay theirs, and a second run changes nothing).
-func TestTakenOver(t *testing.T) {
+func TestTakeoverKeepsForeignFields(t *testing.T) {
 	others := []metav1.ManagedFieldsEntry{
 		fakecluster.Entry("kubectl-edit", "Update", `{"f:metadata":{"f:labels":{"f:mine":{}}}}`, ""),
 		fakecluster.Entry("kube-controller-manager", "Update", `{"f:status":{}}`, "status"),
@@ -129,7 +129,7 @@ func TestAdoptIsAllOrNothing(t *testing.T) {
 		"another controller": {orphan(func(d *appsv1.Deployment) {
 			d.OwnerReferences = []metav1.OwnerReference{{Kind: "Rollout", Name: "theirs", UID: "x", Controller: new(true)}}
 		}), ours, "Deployment my-stack: exists and is controlled by Rollout theirs"},
-		"somebody's Service": {orphan(nil), theirs, "Service my-stack-service: exists"},
+		"another owner's Service": {orphan(nil), theirs, "Service my-stack-service: exists"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			cluster := fakecluster.New(t, c.deployment, c.service)
@@ -152,7 +152,7 @@ func TestAdoptIsAllOrNothing(t *testing.T) {
 				t.Errorf("the Deployment: %v, %+v", err, d.ObjectMeta)
 			}
 			if last := cluster.Patched[len(cluster.Patched)-1]; last != "Deployment/my-stack" || cluster.Patched[0] != "Service/my-stack-service" {
-				t.Errorf("written are %v: as long as the Deployment is not adopted it tells that the rest may not be", cluster.Patched)
+				t.Errorf("written are %v: the Deployment must be adopted last", cluster.Patched)
 			}
 		})
 	}

@@ -42,7 +42,7 @@ func TestPruneLegacyCABundle(t *testing.T) {
 		"its pods are going":     {[]client.Object{bundle("u1"), mounting(1, 1), fakecluster.ReplicaSet(2, 1, "a")}, "[]"},
 		"its pods have gone":     {[]client.Object{bundle("u1"), mounting(1, 0), fakecluster.ReplicaSet(2, 1, "a")}, "[ConfigMap/my-stack-ca-bundle]"},
 		"there were none":        {[]client.Object{bundle("u1")}, "[ConfigMap/my-stack-ca-bundle]"},
-		"nobody's":               {[]client.Object{bundle("")}, "[]"},
+		"unowned":                {[]client.Object{bundle("")}, "[]"},
 		"of an earlier resource": {[]client.Object{bundle("u0")}, "[]"},
 		"the user mounts it": {[]client.Object{bundle("u1"), mounting(2, 1, corev1.VolumeProjection{ConfigMap: &corev1.ConfigMapProjection{
 			LocalObjectReference: corev1.LocalObjectReference{Name: "my-stack-ca-bundle"},

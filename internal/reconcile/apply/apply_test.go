@@ -62,11 +62,11 @@ func TestConflict(t *testing.T) {
 		class problem.Class
 		want  string
 	}{
-		"of nobody": {
+		"unowned": {
 			&appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "ai", Name: "my-stack"}}, problem.Terminal,
 			"Deployment my-stack: exists and was created by neither this operator nor release 0.9 for this LlamaStackDistribution; nothing was changed: create",
 		},
-		"of somebody": {foreign, problem.Terminal, "Deployment my-stack: exists and is controlled by Rollout theirs; nothing was changed: create"},
+		"of another owner": {foreign, problem.Terminal, "Deployment my-stack: exists and is controlled by Rollout theirs; nothing was changed: create"},
 		"of an earlier resource": {
 			fakecluster.Owned(&appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Name: "my-stack"}}, "u0"), problem.WaitingForDependency,
 			"Deployment my-stack: still belongs to an earlier custom resource of this name, which is being removed",

@@ -81,7 +81,7 @@ func TestFirstApplyIsRetriedOnConflicts(t *testing.T) {
 }
 
 // Proves: R69, R56 (a cache that lacks an object or has an old version causes no write).
-func TestCachesThatAreBehindCostNoWrite(t *testing.T) {
+func TestStaleCachesCauseNoWrite(t *testing.T) {
 	c := fakecluster.New(t)
 	a := applier(c)
 	a.Cached = fakecluster.New(t) // an empty cache
@@ -102,7 +102,7 @@ func TestCachesThatAreBehindCostNoWrite(t *testing.T) {
 }
 
 // Proves: R69, L-08, R78 (an existing object without the custom resource as owner may be from release 0.9).
-func TestApplyReportsWhatIsInTheWay(t *testing.T) {
+func TestApplyReportsConflictingObjects(t *testing.T) {
 	theirs := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "ai", Name: "my-stack-service"}}
 	left := fakecluster.Owned(theirs.DeepCopy(), "u1")
 	left.SetManagedFields([]metav1.ManagedFieldsEntry{{
@@ -117,7 +117,7 @@ func TestApplyReportsWhatIsInTheWay(t *testing.T) {
 		live client.Object
 		want bool
 	}{
-		"somebody's":                   {theirs, true},
+		"another owner's":              {theirs, true},
 		"its own, made by release 0.9": {left, true},
 		"its own, adopted":             {bound, false},
 		"its own":                      {fakecluster.Owned(theirs.DeepCopy(), "u1"), false},
@@ -181,7 +181,7 @@ func TestOrphansAreOwnedAgain(t *testing.T) {
 		"another controller's": func(o client.Object) {
 			o.SetOwnerReferences([]metav1.OwnerReference{{APIVersion: "v1", Kind: "Rollout", Name: "r", UID: "r", Controller: new(true)}})
 		},
-		"somebody's": func(o client.Object) {
+		"another owner's": func(o client.Object) {
 			o.SetManagedFields([]metav1.ManagedFieldsEntry{fakecluster.Entry("kubectl", "Apply", `{"f:spec":{}}`, "")})
 		},
 	} {

@@ -48,7 +48,7 @@ func (withoutImages) leaveOut(o interface{ UnstructuredContent() map[string]any 
 }
 
 // Proves: R61, R74 (dropped fields are refused before any write, even if only the Deployment changes).
-func TestFieldsThatTheAPIServerLeavesOutAreRefused(t *testing.T) {
+func TestDroppedFieldsAreRejected(t *testing.T) {
 	deployment := func(volumes ...corev1.Volume) (*v1alpha2.LlamaStackDistribution, []objects.Object) {
 		cr, list := full(1)
 		cr.Spec.Workload.Overrides = &v1alpha2.WorkloadOverrides{Volumes: volumes}
@@ -81,7 +81,7 @@ func TestFieldsThatTheAPIServerLeavesOutAreRefused(t *testing.T) {
 }
 
 // Proves: R74 (the operator's additions, other values, map keys and list entries are not named).
-func TestLeftOutNamesTheFieldsOfTheSpec(t *testing.T) {
+func TestDroppedFieldsAreReportedBySpecPath(t *testing.T) {
 	owner := fakecluster.Owner()
 	owner.Spec.Workload = &v1alpha2.WorkloadSpec{
 		Resources: &corev1.ResourceRequirements{

@@ -57,7 +57,7 @@ func full(generation int32) (*v1alpha2.LlamaStackDistribution, []objects.Object)
 }
 
 // Proves: R61 (each changed object except the first is dry-run once; the first write needs no dry run).
-func TestRefusedObjectLeavesTheOthersUnwritten(t *testing.T) {
+func TestRejectedObjectPreventsOtherWrites(t *testing.T) {
 	_, every := full(1)
 	for _, o := range every[1:] {
 		kind := o.GetObjectKind().GroupVersionKind().Kind
@@ -102,7 +102,7 @@ func TestRefusedObjectLeavesTheOthersUnwritten(t *testing.T) {
 }
 
 // Proves: R61.
-func TestNewObjectsAreAskedForWhereTheyHoldTheSpec(t *testing.T) {
+func TestNewObjectsOfTheSpecAreDryRun(t *testing.T) {
 	c := fakecluster.New(t)
 	if _, f := applier(c).Apply(t.Context(), fakecluster.Owner(), fakecluster.Desired("a: 1")); f != nil || len(c.Asked) > 0 || len(c.Applied) != 4 {
 		t.Errorf("asked %v, written %v, %v", c.Asked, c.Applied, f)
@@ -129,7 +129,7 @@ func TestDryRunThatIsNotSupportedIsIgnored(t *testing.T) {
 }
 
 // Proves: R61, R19 (such a webhook returns 400, as the API server does for an unsupported dry run).
-func TestDenialOfAWebhookLeavesTheOthersUnwritten(t *testing.T) {
+func TestWebhookDenialPreventsOtherWrites(t *testing.T) {
 	c := fakecluster.New(t)
 	cr, list := full(1)
 	a := applier(c)

@@ -14,7 +14,7 @@ import (
 )
 
 // Proves: R74 (the examples of docs/status.md).
-func TestExamplesAreWhatApplyReports(t *testing.T) {
+func TestExamplesMatchReportsOfApply(t *testing.T) {
 	owner := &v1alpha2.LlamaStackDistribution{ObjectMeta: metav1.ObjectMeta{Name: "my-server"}}
 	of := func(kind, name string) *metav1.ObjectMeta {
 		return &metav1.ObjectMeta{OwnerReferences: []metav1.OwnerReference{{Kind: kind, Name: name, Controller: new(true)}}}

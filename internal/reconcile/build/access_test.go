@@ -62,7 +62,7 @@ func checkUnprotected(t *testing.T, name string, in *Inputs, want string) {
 }
 
 // Proves: R83.
-func TestBuildWarnsOfOpenServersWhoseConfigurationIsKnown(t *testing.T) {
+func TestBuildWarnsOfUnprotectedServersWithKnownConfiguration(t *testing.T) {
 	for name, c := range map[string]struct {
 		image, base, override string
 		want                  string

@@ -154,7 +154,7 @@ func TestImageOfAServerOfRelease09AfterAnEdit(t *testing.T) {
 }
 
 // Proves: R48, R91 (only an image of the same release line from the settings, or a mirror, replaces it).
-func TestAdoptedImageStaysUntilTheDistributionChanges(t *testing.T) {
+func TestAdoptedImageIsKeptUntilTheDistributionChanges(t *testing.T) {
 	const old = "docker.io/llamastack/distribution-starter:0.6.1"
 	override := func(image string) func(*testing.T, *Inputs) {
 		return func(t *testing.T, in *Inputs) {

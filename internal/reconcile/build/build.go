@@ -33,6 +33,7 @@ func Build(ctx context.Context, in *Inputs) (*Desired, problem.List) {
 	d.problems.checkName(in.CR.Name)
 	d.problems.AddAll(in.Spec.ExposeProblems)
 	d.problems.checkForbidden(in)
+	in = in.withMountPath()
 	d.problems.checkExpose(in)
 	d.problems.checkExternal(in)
 	d.problems.warnSharedHost(in)

@@ -340,7 +340,7 @@ func TestForeignImage(t *testing.T) {
 }
 
 // Proves: R16 (releases before 0.3 are refused even without a generated configuration).
-func TestTooOldAsItIs(t *testing.T) {
+func TestTooOldReleaseIsRejectedWithoutConfiguration(t *testing.T) {
 	in := inputs(t, "distribution-only")
 	in.CR.Spec.Distribution = v1alpha2.DistributionSpec{Image: new("registry.example/mine:0.2.23")}
 	resolve(t, in, nil)
@@ -460,7 +460,7 @@ func TestUpgradeHoldsTheMountedConfigMap(t *testing.T) {
 }
 
 // Proves: R27, R47 (another image or distribution name keeps the state directory).
-func TestStateStaysWhereItIs(t *testing.T) {
+func TestStateDirectoryIsKept(t *testing.T) {
 	for name, c := range map[string]struct {
 		storage *v1alpha2.PVCStorageSpec
 		change  func(in *Inputs)
@@ -549,7 +549,7 @@ func TestHoldIsReleased(t *testing.T) {
 }
 
 // Proves: R19 (nothing is applied).
-func TestFaultsBeatHold(t *testing.T) {
+func TestErrorsPreventHeldBuild(t *testing.T) {
 	in := live(t, "simple")
 	in.Secrets[0].State = Missing
 	if d, _ := fail(t, in); d.HeldBuild != "" {

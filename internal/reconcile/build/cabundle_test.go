@@ -226,7 +226,7 @@ func trusted(t *testing.T) string {
 }
 
 // Proves: R65, R66.
-func TestCABundleHoldsCertificatesAlone(t *testing.T) {
+func TestCABundleHoldsOnlyCertificates(t *testing.T) {
 	for name, c := range map[string]struct {
 		text, want string
 		warns      bool

@@ -92,7 +92,7 @@ func TestTLSReachesEveryObject(t *testing.T) {
 }
 
 // Proves: FR-062, R61 (Kubernetes refuses or cannot start a pod with data at or below the certificate directory).
-func TestDataIsNotWhereTheCertificateIs(t *testing.T) {
+func TestDataPathDiffersFromCertificatePath(t *testing.T) {
 	for at, wrong := range map[string]bool{serverconfig.TLSDir: true, serverconfig.TLSDir + "/data": true, serverconfig.TLSDir + "-data": false} {
 		in := withTLS(t, framework.NewCA(t).ServerSecret([]string{serviceHost}))
 		in.CR.Spec.Workload = &v1alpha2.WorkloadSpec{Storage: &v1alpha2.PVCStorageSpec{MountPath: &at}}
@@ -258,7 +258,7 @@ func TestTLSOfABaseIsRecognised(t *testing.T) {
 }
 
 // Proves: R39, R96 (the user's configuration decides whether the mounted certificate is used, and a warning says so).
-func TestTLSBesideAnOverride(t *testing.T) {
+func TestTLSWithOverrideConfig(t *testing.T) {
 	const mounted = "tls_certfile: /etc/llama-stack-tls/tls.crt, tls_keyfile: /etc/llama-stack-tls/tls.key"
 	data := framework.NewCA(t).ServerSecret([]string{serviceHost})
 	for server, want := range map[string]struct {

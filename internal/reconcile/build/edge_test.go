@@ -23,7 +23,7 @@ func exposed(t *testing.T, expose string, edge settings.Edge) *Inputs {
 }
 
 // Proves: FR-065, R62, R61.
-func TestBuildRefusesWrongHostnames(t *testing.T) {
+func TestBuildRejectsInvalidHostnames(t *testing.T) {
 	for name, c := range map[string]struct {
 		expose string
 		edge   settings.Edge

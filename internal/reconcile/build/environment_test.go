@@ -12,7 +12,7 @@ import (
 )
 
 // Proves: FR-022, FR-075.
-func TestReferencesToVariablesOfTheOperatorBringNoWarning(t *testing.T) {
+func TestReferencesToVariablesOfTheOperatorCauseNoWarning(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(*Inputs)
 		sets   []string

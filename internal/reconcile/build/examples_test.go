@@ -15,7 +15,7 @@ import (
 )
 
 // Proves: R74 (the examples that need a cluster, a registry or settings; package cli tests the others).
-func TestExamplesAreWhatBuildReports(t *testing.T) {
+func TestExamplesMatchReportsOfBuild(t *testing.T) {
 	const (
 		vllm     = "providers: {inference: [{id: vllm, provider: vllm, endpoint: 'http://vllm:8000/v1', apiKey: {name: vllm-token, key: token}}]}"
 		override = "overrideConfig: {configMapName: my-config}"

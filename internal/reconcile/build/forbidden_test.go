@@ -12,7 +12,7 @@ import (
 )
 
 // Proves: R19 (a restriction forbids only its own fields, and the message names the field, the setting and the fix).
-func TestBuildRefusesWhatTheSettingsForbid(t *testing.T) {
+func TestBuildRejectsFieldsForbiddenBySettings(t *testing.T) {
 	const volumes = "workload: {overrides: {volumes: [{name: ok, emptyDir: {}}, {name: host, hostPath: {path: /}}]}}"
 	for name, c := range map[string]struct {
 		sections    string

@@ -88,7 +88,7 @@ func TestInputHash(t *testing.T) {
 }
 
 // Proves: R48, R22, L-23.
-func TestInputHashCoversWhatTheSpecRefersTo(t *testing.T) {
+func TestInputHashCoversReferencedObjects(t *testing.T) {
 	kept := func(path, value string) func(*Inputs) {
 		return func(in *Inputs) {
 			in.CR.Annotations = map[string]string{v1alpha2.ConversionAnnotation: `{"version":1,"kept":{"` + path + `":{"was":` + value + `}}}`}

@@ -10,7 +10,7 @@ import (
 )
 
 // Proves: R74.
-func TestBuildWarnsOfWhatConversionLost(t *testing.T) {
+func TestBuildWarnsOfFieldsLostInConversion(t *testing.T) {
 	const path = "metadata.annotations[llamastack.io/conversion]: "
 	for record, want := range map[string]string{
 		`{"version":1}`: "",

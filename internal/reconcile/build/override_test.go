@@ -20,7 +20,8 @@ import (
 )
 
 // complete has all that a server needs but the section server.
-const complete = "version: 2\nimage_name: mine\nproviders: {}\nstorage: {backends: {}, stores: {}}\n"
+const complete = "version: 2\nimage_name: mine\nproviders: {}\nstorage: {backends: {kv_default: {type: kv_sqlite, " +
+	"db_path: /.llama/kv.db}, sql_default: {type: sql_sqlite, db_path: /.llama/sql.db}}}\n"
 
 const ownConfig = "# mine: keep every byte\r\n" + complete + "server: {port: 1024}\n"
 

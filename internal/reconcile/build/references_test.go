@@ -175,7 +175,7 @@ spec:
 }
 
 // Proves: R20, L-23 (each field that names a Secret or ConfigMap is listed, or has a reason in unlistedFields).
-func TestReferencesKnowsEveryReferenceField(t *testing.T) {
+func TestReferencesCoverEveryReferenceField(t *testing.T) {
 	cr := everyReference(t)
 	second := cr.DeepCopy()
 	second.Spec.Storage.KV.Password, second.Spec.Storage.KV.ConnectionString = nil, cr.Spec.Storage.SQL.ConnectionString
@@ -241,6 +241,6 @@ func TestLeaveUnreadFillsInEveryReference(t *testing.T) {
 	}
 	d, problems := Build(t.Context(), in)
 	if waiting := problems.Of(problem.WaitingForDependency); len(waiting) > 0 || d == nil {
-		t.Errorf("what nobody looked for is missing: %s", waiting.Message())
+		t.Errorf("an unread object is reported as missing: %s", waiting.Message())
 	}
 }

@@ -63,6 +63,6 @@ func TestDeploymentRecordsTheReleaseLine(t *testing.T) {
 	in.CR.Spec.Providers, in.CR.Spec.Resources = nil, nil
 	refreshPods(in)
 	if got, there := deployment(t, build(t, in).Objects).Annotations[names.AnnotationServerLine]; there {
-		t.Errorf("recorded %q of a server that nobody knows", got)
+		t.Errorf("recorded %q of an unknown server", got)
 	}
 }

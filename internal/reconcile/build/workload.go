@@ -5,8 +5,6 @@ package build
 import (
 	"encoding/json"
 	"fmt"
-	"path"
-	"strings"
 
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -14,9 +12,9 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/names"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/validation"
 )
 
 func (r *report) invalidField(at string, value any, detail, fix string) {
@@ -156,10 +154,8 @@ func (r *report) checkStorage(spec *v1alpha2.LlamaStackDistributionSpec, legacy 
 	if s == nil {
 		return
 	}
-	if at := ptr.Deref(s.MountPath, ""); at != "" && !mountable(at) {
-		r.invalidField(base+".mountPath", at, fmt.Sprintf("must be an absolute path other than /, %s and %s",
-			names.ConfigDir, names.TmpDir),
-			"for example "+v1alpha2.DefaultMountPath)
+	if at := ptr.Deref(s.MountPath, ""); at != "" && !validation.IsDataDir(at) {
+		r.invalidField(base+".mountPath", at, "must be "+validation.DataDirs, "for example "+v1alpha2.DefaultMountPath)
 	}
 	if s.Size != nil && (s.Size.Sign() < 0 || s.Size.IsZero() && !legacy.FromV1alpha1) {
 		r.invalidField(base+".size", s.Size.String(), "must be a positive size", "for example 20Gi")
@@ -172,19 +168,26 @@ func (r *report) checkStorage(spec *v1alpha2.LlamaStackDistributionSpec, legacy 
 	}
 }
 
+// withMountPath returns the inputs with the mount path of the registered distribution for a PVC without one.
+func (in *Inputs) withMountPath() *Inputs {
+	w, at := in.CR.Spec.Workload, in.distribution().MountPath
+	if at == "" || w == nil || w.Storage == nil || ptr.Deref(w.Storage.MountPath, "") != "" {
+		return in
+	}
+	completed, cr, spec, workload, storage := *in, *in.CR, *in.Spec, *w, *w.Storage
+	storage.MountPath, workload.Storage, cr.Spec.Workload = &at, &storage, &workload
+	spec.Source = &cr.Spec
+	completed.CR, completed.Spec = &cr, &spec
+	return &completed
+}
+
 // checkDataDir reports a mount path that collides with a volume of the operator.
 func (r *report) checkDataDir(p *objects.Params) {
 	dir := objects.DataDir(&p.CR.Spec)
-	if conflict := objects.DataDirConflict(p); conflict != "" && mountable(dir) {
+	if conflict := objects.DataDirConflict(p); conflict != "" && validation.IsDataDir(dir) {
 		r.invalidField("spec.workload.storage.mountPath", dir, "the operator mounts a volume of its own at "+conflict, "for "+
 			"example "+v1alpha2.DefaultMountPath)
 	}
-}
-
-func mountable(at string) bool {
-	clean := path.Clean(at)
-	return path.IsAbs(at) && !strings.Contains(at, ":") && clean != "/" && clean != names.ConfigDir &&
-		clean != names.TmpDir
 }
 
 // checkOverrides reports overrides that replace the operator's parts; it only warns for v1alpha1 and non-essential

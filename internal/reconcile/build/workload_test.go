@@ -89,7 +89,7 @@ func TestWorkload(t *testing.T) {
 }
 
 // Proves: R73 (the warning names the state, for any source of the configuration).
-func TestSeveralPodsWithStateOfTheirOwnAreReported(t *testing.T) {
+func TestMultiplePodsWithLocalStateAreReported(t *testing.T) {
 	const databases = "storage: {kv: {type: redis, endpoint: 'redis:6379'}, sql: {type: postgres, connectionString: {name: a, key: b}}}\n"
 	for name, c := range map[string]struct{ sample, text, path, named, unnamed string }{
 		"SQLite":            {"simple", "workload: {replicas: 2}", "spec.workload.replicas", "storage backend sql_default", ""},
@@ -174,15 +174,15 @@ func TestNetworkPolicyFlag(t *testing.T) {
 		want   bool
 		warns  bool
 	}{
-		"nobody asks":                    {"", nil, false, false, false},
-		"the flag asks":                  {"", new(true), false, true, false},
-		"v1alpha2 asks":                  {asks, nil, false, true, false},
-		"v1alpha2 asks, flag off":        {asks, new(false), false, true, false},
-		"v1alpha1 asks, flag off":        {asks, new(false), true, false, true},
-		"v1alpha1 asks, no flag":         {asks, nil, true, false, true},
-		"v1alpha1 asks, flag on":         {asks, new(true), true, true, false},
-		"nobody asks, v1alpha1":          {"", new(false), true, false, false},
-		"an empty list asks for nothing": {"networking: {allowedFrom: {namespaces: []}}", nil, false, false, false},
+		"unset":                           {"", nil, false, false, false},
+		"requested by flag":               {"", new(true), false, true, false},
+		"requested in v1alpha2":           {asks, nil, false, true, false},
+		"requested in v1alpha2, flag off": {asks, new(false), false, true, false},
+		"requested in v1alpha1, flag off": {asks, new(false), true, false, true},
+		"requested in v1alpha1, no flag":  {asks, nil, true, false, true},
+		"requested in v1alpha1, flag on":  {asks, new(true), true, true, false},
+		"unset, v1alpha1":                 {"", new(false), true, false, false},
+		"an empty list requests nothing":  {"networking: {allowedFrom: {namespaces: []}}", nil, false, false, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			in := sampleWith(t, "distribution-only", c.text)

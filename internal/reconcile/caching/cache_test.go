@@ -10,7 +10,7 @@ import (
 )
 
 // Proves: R63, L-26 (a panic in an index function would end the process again after each restart).
-func TestIndexSurvivesWhatCannotBeRead(t *testing.T) {
+func TestIndexToleratesUndecodableObjects(t *testing.T) {
 	tree := gather.NewTree()
 	tree.SetName("a")
 	tree.Object["spec"] = map[string]any{"distribution": func() {}}

@@ -103,7 +103,7 @@ func TestParseErrors(t *testing.T) {
 }
 
 // Proves: R24.
-func TestEncodeLeavesWhatMeansNothing(t *testing.T) {
+func TestEncodeEscapesSpecialCharacters(t *testing.T) {
 	for text, want := range map[string]string{"AZ.az-09_": "AZ.az-09_", "a~b/c@d:e": "a%7Eb%2Fc%40d%3Ae", "é %": "%C3%A9%20%25", "": ""} {
 		if got := dsn.Encode(text); got != want {
 			t.Errorf("%q is encoded as %q, want %q", text, got, want)

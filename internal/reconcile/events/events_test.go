@@ -98,7 +98,7 @@ func TestOf(t *testing.T) {
 }
 
 // Proves: R70 (created, ready and warnings).
-func TestNewCustomResourceMakesThreeEvents(t *testing.T) {
+func TestNewCustomResourceCausesThreeEvents(t *testing.T) {
 	created := list("ConfigGenerated True ConfigGenerationSucceeded made; odd", "SecretsResolved True AllSecretsFound 1", "DeploymentUpdated False RolloutInProgress begins",
 		"Available False ServerUnavailable 0 of 1", "Ready False RolloutInProgress begins", "ServiceReady True ServiceReady there")
 	progress := list("ConfigGenerated True ConfigGenerationSucceeded made; odd", "SecretsResolved True AllSecretsFound 1", "DeploymentUpdated False RolloutInProgress 0 of 1",
@@ -155,7 +155,7 @@ func TestOfBoundsTheNote(t *testing.T) {
 }
 
 // Proves: R82, R70.
-func TestConditionsForInformationMakeNoEvents(t *testing.T) {
+func TestInformationalConditionsCauseNoEvents(t *testing.T) {
 	for _, status := range []metav1.ConditionStatus{metav1.ConditionTrue, metav1.ConditionFalse, metav1.ConditionUnknown} {
 		after := []metav1.Condition{{Type: v1alpha2.ConditionBackendsReachable, Status: status, Reason: v1alpha2.ReasonNoModelsListed}}
 		if got := ForChanges(nil, after, false); len(got) > 0 {
@@ -165,7 +165,7 @@ func TestConditionsForInformationMakeNoEvents(t *testing.T) {
 }
 
 // Proves: R83, R70 (a server that was not probed, or that requires credentials, makes no Warning).
-func TestAnOpenServerMakesAWarning(t *testing.T) {
+func TestUnprotectedServerCausesWarningEvent(t *testing.T) {
 	for status, want := range map[metav1.ConditionStatus]int{metav1.ConditionTrue: 0, metav1.ConditionFalse: 1, metav1.ConditionUnknown: 0} {
 		after := []metav1.Condition{{Type: v1alpha2.ConditionAccessControlled, Status: status, Reason: "r", Message: "m"}}
 		got := ForChanges(nil, after, false)

@@ -53,7 +53,7 @@ func TestGatherForAdmissionReadsOnlyTheSettings(t *testing.T) {
 		}
 	}
 	if _, faults := build.Build(t.Context(), in); len(faults.Of(problem.WaitingForDependency)) > 0 {
-		t.Errorf("what nobody looked for is missing: %s", faults.Message())
+		t.Errorf("an unread object is reported as missing: %s", faults.Message())
 	}
 	c.fails["ConfigMap/"+settings.ConfigMapName] = errTimeout
 	in, faults = g.GatherForAdmission(t.Context(), referring(t))
@@ -74,7 +74,7 @@ func TestGatherForAdmissionReportsForbiddenNamespaces(t *testing.T) {
 }
 
 // Proves: R41 (the flag decides about the warning that allowedFrom has no effect).
-func TestGatherForAdmissionKnowsTheFeatureFlag(t *testing.T) {
+func TestGatherForAdmissionReadsFeatureFlag(t *testing.T) {
 	for flag, want := range map[string]bool{"true": false, "false": true} {
 		cr := resource()
 		cr.Annotations = map[string]string{v1alpha2.ConversionAnnotation: `{"version":1,"origin":"v1alpha1"}`}

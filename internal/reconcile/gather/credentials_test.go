@@ -60,7 +60,7 @@ func TestPullSecretsHaveABound(t *testing.T) {
 			mine + " have more than 16384 bytes: keep only the credentials that the pods need"},
 		"deep":              {secrets: []client.Object{deep}, want: "spec.workload.imagePullSecrets[0]: Too many: Secret ai/deep: it has more than 100 levels of nesting: "},
 		"as many as may be": {secrets: []client.Object{crowdedPullSecret("a", 9_000)}, asks: "own " + mine},
-		"no credentials":    {secrets: []client.Object{opaque}, asks: "nobody " + mine},
+		"no credentials":    {secrets: []client.Object{opaque}, asks: "anonymous " + mine},
 	} {
 		cr, s := resourceWithImage(mine), &fakeRegistry{}
 		cr.Spec.Workload = &v1alpha2.WorkloadSpec{}

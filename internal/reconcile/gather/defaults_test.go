@@ -10,7 +10,7 @@ import (
 )
 
 // Proves: R72, L-23, R20, R7 (objects in the operator's settings are read in the namespace of the custom resource).
-func TestGatherReadsWhatTheSettingsName(t *testing.T) {
+func TestGatherReadsObjectsNamedInSettings(t *testing.T) {
 	defaults := operatorSettings(map[string]string{
 		settings.KeyPodDefaults: "overrides: {envFrom: [{secretRef: {name: keys}}, {configMapRef: {name: perhaps, optional: true}}]}\nimagePullSecrets: [{name: pull}]",
 	})
@@ -26,7 +26,7 @@ func TestGatherReadsWhatTheSettingsName(t *testing.T) {
 		t.Errorf("read %s", text)
 	}
 	if len(got.Inputs.Spec.Source.Workload.Overrides.EnvFrom) != 2 {
-		t.Error("the engine does not know that there is envFrom, and warns of variables that nobody sets")
+		t.Error("the engine ignores envFrom, and warns of unset variables")
 	}
 
 	own := overridden(t) // without envFrom, with other overrides

@@ -20,7 +20,7 @@ import (
 )
 
 // Proves: R20, R55, R64 (each object is read once, and an object that must not be referenced is not read).
-func TestEndpointsAreReadLiveWhereTheyMayBe(t *testing.T) {
+func TestEndpointsAreReadLiveIfPermitted(t *testing.T) {
 	service := func(namespace, name string) *corev1.Service {
 		return &corev1.Service{
 			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}, Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 80}}},

@@ -13,7 +13,7 @@ import (
 )
 
 // Proves: R74.
-func TestExamplesAreWhatGatherReports(t *testing.T) {
+func TestExamplesMatchReportsOfGather(t *testing.T) {
 	const image = "registry.example.com/team/server:nightly"
 	for reason, c := range map[problem.Reason]struct {
 		kind registry.Kind

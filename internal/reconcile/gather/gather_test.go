@@ -94,7 +94,7 @@ volumes:
 }
 
 // Proves: R20, L-23 (a missing platform bundle is the only exception).
-func TestGatherReadsWhatReferencesLists(t *testing.T) {
+func TestGatherReadsAllReferences(t *testing.T) {
 	cr := overridden(t)
 	cr.Spec.Networking = &v1alpha2.NetworkingSpec{}
 	if err := yaml.UnmarshalStrict([]byte(`
@@ -176,7 +176,7 @@ func TestPodReferences(t *testing.T) {
 }
 
 // Proves: L-23, R48 (all data that pods get from an object counts, and nothing else).
-func TestHashIsThatOfWhatThePodsGet(t *testing.T) {
+func TestHashCoversDataOfPods(t *testing.T) {
 	hash := func(change func(s *corev1.Secret, cm *corev1.ConfigMap)) string {
 		s := newSecret("one", map[string]string{"k1": canary, "k2": "x", "other": "x"})
 		cm := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "ai", Name: "files"}, Data: map[string]string{"z": "1"}, BinaryData: map[string][]byte{"b": {0}}}
@@ -276,7 +276,7 @@ func TestGatherReportsEveryFailure(t *testing.T) {
 }
 
 // References with invalid syntax are not looked up; the engine reports them.
-func TestWrongReferencesAreNotRead(t *testing.T) {
+func TestInvalidReferencesAreNotRead(t *testing.T) {
 	for _, providers := range []string{
 		`{"provider":"vllm","apiKey":{"name":"one"}}`, `{"provider":"vllm","apiKey":"plain"}`, `"text"`, `[]`, `{"provider":"vllm","apiKey":{}}`,
 	} {
@@ -382,7 +382,7 @@ func TestForbiddenReachesValidationAndReconcile(t *testing.T) {
 }
 
 // Proves: R48, R89 (the image stays before and after the adoption; a name without such a Deployment is an error).
-func TestUnknownNameGoesOnWithTheImageThatRuns(t *testing.T) {
+func TestUnknownNameKeepsRunningImage(t *testing.T) {
 	const image, other = "registry.example/platform/core:v9.25", "registry.example/platform/core:0.6.1"
 	deployment := func(annotations map[string]string, runs string) *appsv1.Deployment {
 		cr := resource()
@@ -477,7 +477,7 @@ func TestLiveDeployment(t *testing.T) {
 		deployment *appsv1.Deployment
 		found      bool
 	}{
-		"own": {owned, true}, "of nobody": {deployment, false}, "of an earlier resource of this name": {earlier, false},
+		"own": {owned, true}, "unowned": {deployment, false}, "of an earlier resource of this name": {earlier, false},
 	} {
 		server := newCluster(t, c.deployment)
 		got, faults := newGatherer(newCluster(t), server).Gather(t.Context(), cr)
@@ -533,7 +533,7 @@ func TestPlatformCABundle(t *testing.T) {
 	}
 	c.fails["ConfigMap/"+bundle.Name] = errTimeout
 	if got, faults := gathered(); got != nil || !faults.Has(problem.Transient) || !strings.Contains(faults.Message(), "ConfigMap ai/odh-trusted-ca-bundle") {
-		t.Errorf("found %+v, faults %s: what the server trusts must not change because nobody answers", got, faults.Message())
+		t.Errorf("found %+v, faults %s: the trusted certificates must not change because a request failed", got, faults.Message())
 	}
 	delete(c.fails, "ConfigMap/"+bundle.Name)
 	cr.Spec.Networking = &v1alpha2.NetworkingSpec{TLS: &v1alpha2.TLSSpec{CABundle: &v1alpha2.CABundleConfig{ConfigMapName: "mine"}}}
@@ -568,7 +568,7 @@ func TestServiceCA(t *testing.T) {
 	}
 	c.fails["ConfigMap/"+bundle.Name] = errTimeout
 	if got, faults := g.Gather(t.Context(), named); got.Inputs.ServiceCA != "" || !faults.Has(problem.Transient) {
-		t.Errorf("found %q, faults %s: what the server trusts must not change because nobody answers", got.Inputs.ServiceCA, faults.Message())
+		t.Errorf("found %q, faults %s: the trusted certificates must not change because a request failed", got.Inputs.ServiceCA, faults.Message())
 	}
 }
 
@@ -640,7 +640,7 @@ func TestRunningServerKeepsItsReleaseLine(t *testing.T) {
 }
 
 // Proves: R90, R64 (admission reads no Deployment and uses the release line in the status).
-func TestAdmissionKnowsTheReleaseLineThatRuns(t *testing.T) {
+func TestAdmissionUsesRunningReleaseLine(t *testing.T) {
 	cr := resource()
 	for line, want := range map[string]string{"": catalog.Newest(), "1.2": "1.2"} {
 		cr.Status.ResolvedDistribution = &v1alpha2.ResolvedDistributionStatus{ServerLine: line}

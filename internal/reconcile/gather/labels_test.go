@@ -62,7 +62,7 @@ func (s *fakeRegistry) Image(_ context.Context, reference string, keys authn.Key
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	who := "nobody"
+	who := "anonymous"
 	if keys != nil {
 		ref, _ := name.ParseReference(reference)
 		found, _ := keys.Resolve(ref.Context())
@@ -130,7 +130,7 @@ func TestLabelsGiveTheBase(t *testing.T) {
 	if problems.HasErrors() || got.Inputs.Unresolved || d.Source != v1alpha2.ConfigSourceOCILabel || d.Line == nil || d.Line.Name != "0.7" || d.Digest != "sha256:1" {
 		t.Errorf("%+v, %s", d, problems.Message())
 	}
-	if diff := strings.Join(s.asked, ","); diff != "nobody "+mine {
+	if diff := strings.Join(s.asked, ","); diff != "anonymous "+mine {
 		t.Errorf("asked %s", diff)
 	}
 }
@@ -164,9 +164,9 @@ func TestLabelsAreReadWithTheCredentialsOfThePod(t *testing.T) {
 	cr := resourceWithImage(mine)
 	cr.Spec.Workload = &v1alpha2.WorkloadSpec{ImagePullSecrets: []corev1.LocalObjectReference{{Name: "gone"}, {Name: "broken"}, {Name: "own"}}}
 	for want, c := range map[string]*cluster{
-		"own":     newCluster(t, account, pullSecret("own", "own"), pullSecret("of-account", "account"), broken),
-		"account": newCluster(t, account, pullSecret("of-account", "account"), broken),
-		"nobody":  newCluster(t, broken),
+		"own":       newCluster(t, account, pullSecret("own", "own"), pullSecret("of-account", "account"), broken),
+		"account":   newCluster(t, account, pullSecret("of-account", "account"), broken),
+		"anonymous": newCluster(t, broken),
 	} {
 		s := &fakeRegistry{}
 		got, problems := withLabels(t, s, c, cr)
@@ -232,7 +232,7 @@ func TestServiceAccountOfThePodIsReadFromTheCache(t *testing.T) {
 }
 
 // Proves: R14, R60, R15.
-func TestRegistryIsNotAskedWithoutNeed(t *testing.T) {
+func TestRegistryIsNotRequestedUnnecessarily(t *testing.T) {
 	overridden := resourceWithImage(mine)
 	overridden.Spec.Providers = nil
 	overridden.Spec.OverrideConfig = &v1alpha2.OverrideConfigSpec{ConfigMapName: "mine"}

@@ -109,7 +109,7 @@ func (w *hostMap) Client(r *settings.Registries) imagelabels.Registry {
 }
 
 // Proves: FR-027c, FR-027f, NFR-003 (each mirror gets its own credentials and none of another registry).
-func TestMirrorsGetTheirOwnCredentials(t *testing.T) {
+func TestMirrorsUseTheirOwnCredentials(t *testing.T) {
 	secrets := pullSecret("pull", "source")
 	secrets.Data[".dockerconfigjson"] = []byte(`{"auths":{"registry.example.com":{"username":"source","password":"a"},"mirror.example.com":{"username":"mirror","password":"b"}}}`)
 	c := newCluster(t, secrets)
@@ -131,7 +131,7 @@ func TestMirrorsGetTheirOwnCredentials(t *testing.T) {
 }
 
 // Proves: FR-027f (the pods' image stays unchanged).
-func TestRegistriesAreAskedAtTheMirrorsOfTheCluster(t *testing.T) {
+func TestImagesAreReadFromMirrorsOfTheCluster(t *testing.T) {
 	c := newCluster(t)
 	cached := &sets{Reader: c, lists: map[string][]unstructured.Unstructured{"ImageTagMirrorSet": {{Object: map[string]any{
 		"spec": map[string]any{"imageTagMirrors": []any{map[string]any{"source": "registry.example.com", "mirrors": []any{"mirror.example.com/r"}}}},

@@ -92,7 +92,7 @@ func TestPackagesThatCannotBeRead(t *testing.T) {
 		"no such tag":  {fails(registry.NotFound), image, "", problem.ImageNotAccessible, "correct the image, or push it"},
 		"not an image": {fails(registry.NotAnImage), image, "", problem.InvalidImage, "use another image"},
 		"not allowed":  {fails(registry.Refused), image, "", problem.ForbiddenBySettings, "ask the administrator to allow this one"},
-		"nobody may":   {&fakeRegistry{}, image, "readLabels: false", problem.ForbiddenBySettings, "readLabels is false"},
+		"forbidden":    {&fakeRegistry{}, image, "readLabels: false", problem.ForbiddenBySettings, "readLabels is false"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			cluster := newCluster(t, operatorSettings(map[string]string{settings.KeyRegistries: c.settings}))
@@ -106,7 +106,7 @@ func TestPackagesThatCannotBeRead(t *testing.T) {
 }
 
 // Proves: R46 (the pod or the flag has the image; without it, only resources with external providers have a problem).
-func TestTheOperatorKnowsItsImage(t *testing.T) {
+func TestOperatorFindsItsImage(t *testing.T) {
 	own := types.NamespacedName{Namespace: "operator", Name: "manager-0"}
 	pod := func(containers ...corev1.Container) *corev1.Pod {
 		return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: own.Namespace, Name: own.Name}, Spec: corev1.PodSpec{Containers: containers}}

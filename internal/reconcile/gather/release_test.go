@@ -201,7 +201,7 @@ func TestImagesOfTheRecipeAreRecognized(t *testing.T) {
 }
 
 // Proves: R92 (packages are read only if no label or tag has the release, and not of a registered image).
-func TestPackagesCountAfterLabelsAndTag(t *testing.T) {
+func TestPackagesAreUsedAfterLabelsAndTag(t *testing.T) {
 	base := base64.StdEncoding.EncodeToString([]byte("version: 2\napis: [inference]\nproviders: {inference: []}\n"))
 	const digest = "registry.example.com/team/server@sha256:0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b"
 	tooLarge := &registry.Error{Kind: registry.TooLarge, Err: errors.New("it takes too long")}
@@ -277,7 +277,7 @@ func TestServerPackagesThatCannotBeRead(t *testing.T) {
 }
 
 // Proves: R92 (the report counts if nothing else has the release and a configuration is needed).
-func TestReleaseThatTheRunningServerReportedCounts(t *testing.T) {
+func TestReleaseReportedByRunningServerIsUsed(t *testing.T) {
 	base := base64.StdEncoding.EncodeToString([]byte("version: 2\napis: [inference]\nproviders: {inference: []}\n"))
 	const image = "registry.example.com/team/server:latest"
 	for name, c := range map[string]struct {

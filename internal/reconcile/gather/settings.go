@@ -49,8 +49,10 @@ type parsedSettings struct {
 
 type parsedRegistration struct {
 	version version
-	// parsed is nil if the ConfigMap was deleted or lost its label; an event follows.
+	// parsed is nil if the ConfigMap is foreign, or was deleted: then an event follows.
 	parsed *settings.Registered
+	// foreign reports that the ConfigMap does not register a distribution.
+	foreign bool
 	// size is the configuration's memory in bytes; at least that if refused for its size.
 	size    int
 	refused bool
@@ -233,11 +235,14 @@ func (s *SettingsStore) parsed(ctx context.Context, own *metav1.PartialObjectMet
 	slices.SortFunc(registering, func(a, b metav1.PartialObjectMetadata) int { return strings.Compare(a.Name, b.Name) })
 	next := &parsedSettings{registrations: map[string]parsedRegistration{}}
 	var registered []*settings.Registered
-	budget := limits.RegisteredBytes
+	budget, foreign := limits.RegisteredBytes, 0
 	for i := range registering {
-		r, err := s.register(ctx, &registering[i], i, budget, last.registrations[registering[i].Name])
+		r, err := s.register(ctx, &registering[i], i-foreign, budget, last.registrations[registering[i].Name])
 		if err != nil {
 			return nil, err
+		}
+		if r.foreign {
+			foreign++
 		}
 		next.registrations[registering[i].Name] = r
 		if r.parsed != nil {
@@ -262,9 +267,11 @@ func (s *SettingsStore) parsed(ctx context.Context, own *metav1.PartialObjectMet
 func (s *SettingsStore) register(ctx context.Context, o *metav1.PartialObjectMetadata, index, budget int,
 	last parsedRegistration) (parsedRegistration, error) {
 	switch {
+	case last.version == versionOf(o) && last.foreign:
+		return last, nil
 	case index >= limits.Registrations:
-		return parsedRegistration{versionOf(o), settings.RefuseRegistration(o.Name, o.Labels[settings.LabelDistribution]), 0,
-			true}, nil
+		return parsedRegistration{version: versionOf(o), refused: true,
+			parsed: settings.RefuseRegistration(o.Name, o.Labels[settings.LabelDistribution])}, nil
 	case last.version == versionOf(o) && last.parsed != nil &&
 		last.refused == (last.size > budget): // the last decision about its size still holds
 		return last, nil
@@ -273,18 +280,18 @@ func (s *SettingsStore) register(ctx context.Context, o *metav1.PartialObjectMet
 	if err := s.live.Get(ctx, client.ObjectKeyFromObject(o), cm); err != nil {
 		return parsedRegistration{}, client.IgnoreNotFound(err)
 	}
-	name, labeled := cm.Labels[settings.LabelDistribution]
-	if !labeled {
-		return parsedRegistration{version: versionOf(cm)}, nil
+	if !settings.IsRegistration(cm) {
+		return parsedRegistration{version: versionOf(cm), foreign: true}, nil
 	}
 	size := budget + 1
 	if settings.RegistrationFits(cm, budget) {
 		parsed := settings.ParseRegistration(cm)
 		if size = parsed.Size(); size <= budget {
-			return parsedRegistration{versionOf(cm), parsed, size, false}, nil
+			return parsedRegistration{version: versionOf(cm), parsed: parsed, size: size}, nil
 		}
 	}
-	return parsedRegistration{versionOf(cm), settings.RefuseLargeRegistration(cm.Name, name), size, true}, nil
+	return parsedRegistration{version: versionOf(cm), size: size, refused: true,
+		parsed: settings.RefuseLargeRegistration(cm.Name, cm.Labels[settings.LabelDistribution])}, nil
 }
 
 func settingsReadFailed(description string, err error) *problem.Problem {

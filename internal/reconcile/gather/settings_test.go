@@ -97,12 +97,48 @@ func TestRegistrations(t *testing.T) {
 	}
 }
 
+// Proves: R81 (a ConfigMap that has the label for another reason, as those of Open Data Hub, does not register a
+// distribution: nothing reports it, it does not count, and it is read once).
+func TestForeignConfigMapsWithTheLabelAreNotRegistrations(t *testing.T) {
+	all := []client.Object{registration("z", "starter", "registry.example/z:0.7.1")}
+	for i := range limits.Registrations + 1 {
+		foreign := registration(fmt.Sprintf("lsd-%03d", i), "starter", "")
+		foreign.Data = map[string]string{"config.yaml": "version: 2\n", "run.yaml": "not: [YAML"}
+		all = append(all, foreign)
+	}
+	c := newCluster(t, all...)
+	g := newGatherer(c, c)
+	g.Store = gather.NewSettingsStoreOf(c, operatorNamespace)
+	check := func(want string, reads int) {
+		t.Helper()
+		got, problems := g.Gather(t.Context(), resourceWithName("starter"))
+		if problems.HasErrors() || got.Inputs.Distribution.Image != want || c.reads["ConfigMap/lsd-000"] != reads {
+			t.Errorf("%v, %d reads", problems, c.reads["ConfigMap/lsd-000"])
+		}
+		if problems, p := g.Settings(t.Context()); p != nil || len(problems) > 0 {
+			t.Errorf("%v, %v", problems, p)
+		}
+	}
+	check("registry.example/z:0.7.1", 1)
+	if err := c.Update(t.Context(), registration("z", "starter", "registry.example/z:0.7.2")); err != nil {
+		t.Fatal(err)
+	}
+	check("registry.example/z:0.7.2", 1)
+	// It becomes a registration when it gets a key of one.
+	if err := c.Update(t.Context(), registration("lsd-000", "other", "")); err != nil {
+		t.Fatal(err)
+	}
+	if problems, p := g.Settings(t.Context()); p != nil || len(problems) != 1 || problems[0].ConfigMap != "lsd-000" {
+		t.Errorf("%v, %v", problems, p)
+	}
+}
+
 // Proves: R7, R81 (concurrent readers cause one parse).
 func TestSettingsAreParsedOnceForAll(t *testing.T) {
 	c := newCluster(t, registration("a", "one", "registry.example/a:0.7.1"))
 	store := gather.NewSettingsStoreOf(&oneAtATime{Reader: c}, operatorNamespace)
 	if store.Current() != nil {
-		t.Error("settings that nobody has read")
+		t.Error("settings that were not read")
 	}
 	var reading sync.WaitGroup
 	for range 8 {
@@ -218,7 +254,7 @@ func TestRegisteredTextsHaveABoundTogether(t *testing.T) {
 // Proves: R88 (what a server ignores in a registered base is reported once, for the registration).
 func TestSettingsReportWhatAServerIgnoresInABase(t *testing.T) {
 	cm := registration("r", "r", "registry.example/r:1.5.0")
-	cm.Data["config.yaml"] = "version: 2\ndistro_name: r\nproviders: {}\nstorage: {backends: {}, stores: {}}\nmodels: []\n"
+	cm.Data["config.yaml"] = "version: 2\ndistro_name: r\nproviders: {}\nstorage: {backends: {kv_default: {type: kv_sqlite, db_path: /a}, sql_default: {type: sql_sqlite, db_path: /b}}, stores: {}}\nmodels: []\n"
 	c := newCluster(t, cm)
 	problems, p := newGatherer(c, c).Settings(t.Context())
 	if p != nil || len(problems) != 1 || problems[0].ConfigMap != "r" || !problems[0].Warning ||

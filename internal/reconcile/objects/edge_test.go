@@ -52,7 +52,7 @@ func TestIngressFollowsTheSetting(t *testing.T) {
 }
 
 // Proves: FR-066, FR-064 (the namespaces of the gateway or ingress controller have access).
-func TestNetworkPolicyLetsForwardersIn(t *testing.T) {
+func TestNetworkPolicyAllowsForwarders(t *testing.T) {
 	names := func(expose string, edge settings.Edge) []string {
 		p := workload(t, "networking: {allowedFrom: {namespaces: [a, mesh]}, expose: "+expose+"}")
 		p.Edge = edge

@@ -38,7 +38,7 @@ func everything(t *testing.T) *objects.Params {
 }
 
 // Proves: L-05, FR-022 (generated names follow from the content, and the pod refers to all of them).
-func TestPodNamesWhatIsGeneratedForIt(t *testing.T) {
+func TestPodReferencesGeneratedObjects(t *testing.T) {
 	p := everything(t)
 	got := objects.GeneratedFor(p.CR.Name, pod(p))
 	want := objects.Generated{
@@ -174,7 +174,7 @@ func TestLegacyVariables(t *testing.T) {
 }
 
 // Proves: R55.
-func TestOwnLabels(t *testing.T) {
+func TestOperatorLabels(t *testing.T) {
 	labels := maps.Clone(objects.Deployment(simple(t)).Labels)
 	labels["theirs"] = "canary"
 	want := map[string]string{"app": "llama-stack", "app.kubernetes.io/instance": "my-stack", "app.kubernetes.io/managed-by": "llama-stack-operator"}
@@ -187,7 +187,7 @@ func TestOwnLabels(t *testing.T) {
 }
 
 // Proves: L-05 (applied content has no status and no creation time).
-func TestContentLeavesOutWhatTheServerSets(t *testing.T) {
+func TestContentOmitsFieldsSetByTheAPIServer(t *testing.T) {
 	content, err := objects.Content(objects.Deployment(simple(t)))
 	if err != nil {
 		t.Fatal(err)
@@ -249,7 +249,7 @@ func TestStateDir(t *testing.T) {
 }
 
 // Proves: L-22 (mounted objects are found in all kinds of volumes).
-func TestWhatAPodMounts(t *testing.T) {
+func TestPodMounts(t *testing.T) {
 	source := func(s corev1.VolumeSource) *corev1.PodSpec {
 		return &corev1.PodSpec{Volumes: []corev1.Volume{{Name: "first"}, {Name: "v", VolumeSource: s}}}
 	}

@@ -164,7 +164,7 @@ func TestReplicas(t *testing.T) {
 }
 
 // Proves: FR-026, L-23 (only content that pods read rolls them).
-func TestTemplateChangesWithContentAlone(t *testing.T) {
+func TestTemplateChangesOnlyWithContent(t *testing.T) {
 	before := objects.Deployment(simple(t)).Spec.Template
 	for name, c := range map[string]struct {
 		change func(*objects.Params)

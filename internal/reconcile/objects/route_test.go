@@ -51,7 +51,7 @@ func TestRoute(t *testing.T) {
 	}
 	p := workload(t, "networking: {expose: false}")
 	if p.Edge.Kind = settings.EdgeRoute; objects.Route(p) != nil {
-		t.Error("a Route that nobody asked for")
+		t.Error("an unrequested Route")
 	}
 }
 

@@ -14,7 +14,7 @@ import (
 )
 
 // Proves: FR-060, FR-062, R63 (the probe URL is the cluster IP of a Service that selects only the resource's pods).
-func TestServerURLLeadsToOwnPodsOnly(t *testing.T) {
+func TestServerURLUsesOnlyServiceOfOwnPods(t *testing.T) {
 	cr := &v1alpha2.LlamaStackDistribution{ObjectMeta: metav1.ObjectMeta{Namespace: "ai", Name: "my-stack", UID: "u1"}}
 	cr.Spec.Networking = &v1alpha2.NetworkingSpec{Port: new(int32(9000))}
 	for name, c := range map[string]struct {
@@ -28,11 +28,11 @@ func TestServerURLLeadsToOwnPodsOnly(t *testing.T) {
 		"further port": {func(s *corev1.Service) {
 			s.Spec.Ports = append([]corev1.ServicePort{{Name: "metrics", Protocol: corev1.ProtocolTCP, Port: 1}}, s.Spec.Ports...)
 		}, corev1.URISchemeHTTP, "http://10.96.0.7:9000"},
-		"of nobody":      {func(s *corev1.Service) { s.OwnerReferences = nil }, corev1.URISchemeHTTP, ""},
-		"of somebody":    {func(s *corev1.Service) { s.OwnerReferences[0].UID = "u0" }, corev1.URISchemeHTTP, ""},
-		"going":          {func(s *corev1.Service) { s.DeletionTimestamp = &metav1.Time{} }, corev1.URISchemeHTTP, ""},
-		"headless":       {func(s *corev1.Service) { s.Spec.ClusterIP = corev1.ClusterIPNone }, corev1.URISchemeHTTP, ""},
-		"no address yet": {func(s *corev1.Service) { s.Spec.ClusterIP = "" }, corev1.URISchemeHTTP, ""},
+		"unowned":          {func(s *corev1.Service) { s.OwnerReferences = nil }, corev1.URISchemeHTTP, ""},
+		"of another owner": {func(s *corev1.Service) { s.OwnerReferences[0].UID = "u0" }, corev1.URISchemeHTTP, ""},
+		"going":            {func(s *corev1.Service) { s.DeletionTimestamp = &metav1.Time{} }, corev1.URISchemeHTTP, ""},
+		"headless":         {func(s *corev1.Service) { s.Spec.ClusterIP = corev1.ClusterIPNone }, corev1.URISchemeHTTP, ""},
+		"no address yet":   {func(s *corev1.Service) { s.Spec.ClusterIP = "" }, corev1.URISchemeHTTP, ""},
 		"another name": {func(s *corev1.Service) {
 			s.Spec.Type, s.Spec.ExternalName = corev1.ServiceTypeExternalName, "db.ai.svc"
 		}, corev1.URISchemeHTTP, ""},

@@ -268,7 +268,7 @@ workload:
 }
 
 // Proves: L-05, R21 (there is no delay if the next pod waits for the PVC or the grace period is too short).
-func TestPodsServeUntilNobodyIsLedToThem(t *testing.T) {
+func TestPodsServeUntilEndpointsAreRemoved(t *testing.T) {
 	for name, c := range map[string]struct {
 		text string
 		want int64
@@ -367,6 +367,6 @@ func TestNetworkPolicy(t *testing.T) {
 		t.Error("the router is let in as by release 0.9: where v1alpha1 has a network section, and not otherwise")
 	}
 	if objects.NetworkPolicy(simple(t)) != nil {
-		t.Error("a policy that nobody asked for")
+		t.Error("an unrequested policy")
 	}
 }

@@ -205,7 +205,7 @@ func TestObserveNamesTheServerBeforeOtherContainers(t *testing.T) {
 }
 
 // Proves: R7 (no log text is shown before the cluster's Secrets are known).
-func TestObserveShowsNoLogWhereSecretsAreNotKnown(t *testing.T) {
+func TestObserveOmitsLogIfSecretsAreUnknown(t *testing.T) {
 	p := pod(0, ended(1, "Error", "ValueError: x"))
 	if got := pods.Observe([]corev1.Pod{p}, "llama-stack", nil).NotReady; got != "the server ended with exit code 1"+inLog {
 		t.Error(got)
@@ -223,7 +223,7 @@ func TestObservePrefersTheNewestPod(t *testing.T) {
 		t.Errorf("%+v, want %+v", got, want)
 	}
 	if got := pods.Observe([]corev1.Pod{pod(0, ready("sha256:of-a-configuration"))}, "llama-stack", known).ImageDigest; got != "" {
-		t.Errorf("digest %q that nobody can pull", got)
+		t.Errorf("digest %q, which cannot be pulled", got)
 	}
 }
 
@@ -237,32 +237,32 @@ func TestObserveForgetsEvictedPodsThatWereReplaced(t *testing.T) {
 		}}
 	})
 	starting := pod(2, waiting("ContainerCreating", ""))
-	homeless := pod(3, func(p *corev1.Pod) {
+	unscheduled := pod(3, func(p *corev1.Pod) {
 		p.Status.Conditions = []corev1.PodCondition{{
 			Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: "Unschedulable", Message: "0/1 nodes are available: 1 node(s) had untolerated taint(s).",
 		}}
 	})
-	later := *homeless.DeepCopy() // created long after the eviction, because its predecessor was deleted
-	later.CreationTimestamp = metav1.NewTime(homeless.CreationTimestamp.Add(time.Hour))
+	later := *unscheduled.DeepCopy() // created long after the eviction, because its predecessor was deleted
+	later.CreationTimestamp = metav1.NewTime(unscheduled.CreationTimestamp.Add(time.Hour))
 	// A server that exits on request leaves a succeeded pod, and only the condition has the reason.
 	graceful := *evicted.DeepCopy()
 	graceful.Status.Phase, graceful.Status.Reason, graceful.Status.Message = corev1.PodSucceeded, "", ""
 	graceful.Status.Conditions[0].Message = evicted.Status.Message
 	graceful.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "llama-stack", State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{Reason: "Completed"}}}}
-	const nobodyTakesIt, wasEvicted = "Unschedulable: 0/1 nodes are available: 1 node(s) had untolerated taint(s)", "Evicted: The node was low on resource: ephemeral-storage."
+	const unschedulable, wasEvicted = "Unschedulable: 0/1 nodes are available: 1 node(s) had untolerated taint(s)", "Evicted: The node was low on resource: ephemeral-storage."
 	const wasEnded = "TerminationByKubelet: The node was low on resource: ephemeral-storage."
 	for _, c := range []struct {
 		want string
 		list []corev1.Pod
 	}{
 		{wasEvicted, []corev1.Pod{evicted, starting}},
-		{nobodyTakesIt + "; the previous pod: " + wasEvicted, []corev1.Pod{evicted, evicted, starting, homeless}},
-		{nobodyTakesIt, []corev1.Pod{evicted, pod(2, ready("x")), homeless}},
-		{nobodyTakesIt, []corev1.Pod{evicted, later}},
+		{unschedulable + "; the previous pod: " + wasEvicted, []corev1.Pod{evicted, evicted, starting, unscheduled}},
+		{unschedulable, []corev1.Pod{evicted, pod(2, ready("x")), unscheduled}},
+		{unschedulable, []corev1.Pod{evicted, later}},
 		{"", []corev1.Pod{evicted, pod(2, ready("x")), pod(3, waiting("ContainerCreating", ""))}},
 		{wasEnded, []corev1.Pod{graceful, starting}},
-		{nobodyTakesIt + "; the previous pod: " + wasEnded, []corev1.Pod{graceful, graceful, starting, homeless}},
-		{nobodyTakesIt, []corev1.Pod{graceful, later}},
+		{unschedulable + "; the previous pod: " + wasEnded, []corev1.Pod{graceful, graceful, starting, unscheduled}},
+		{unschedulable, []corev1.Pod{graceful, later}},
 		{"", []corev1.Pod{graceful, pod(2, ready("x")), pod(3, waiting("ContainerCreating", ""))}},
 	} {
 		for i := range c.list {
@@ -342,7 +342,7 @@ func TestDifferIgnoresRestarts(t *testing.T) {
 }
 
 // Proves: L-01, R86 (its Deployment reports the start; a new image is reported by a ready pod).
-func TestDifferIgnoresThatAPodStarts(t *testing.T) {
+func TestDifferIgnoresStartingPods(t *testing.T) {
 	started := func(ready bool, image string) *corev1.Pod {
 		p := pod(0, func(p *corev1.Pod) {
 			p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionFalse}}
@@ -372,7 +372,7 @@ func TestDifferIgnoresThatAPodStarts(t *testing.T) {
 }
 
 // Proves: L-01.
-func TestDifferIgnoresConditionsThatNobodyReads(t *testing.T) {
+func TestDifferIgnoresUnusedConditions(t *testing.T) {
 	with := func(conditions ...corev1.PodCondition) *corev1.Pod {
 		p := pod(0, func(p *corev1.Pod) { p.Status.Conditions = conditions })
 		pods.Strip(&p)

@@ -23,7 +23,7 @@ func configMap(namespace, name string, labels map[string]string) *corev1.ConfigM
 }
 
 // Proves: R81, R70 (an unchanged problem is one Event on its ConfigMap and counts in the metric).
-func TestReporterReportsWhatIsNew(t *testing.T) {
+func TestReporterReportsOnlyChanges(t *testing.T) {
 	wrong := func(configMap, text string) settings.Problem {
 		return settings.Problem{ConfigMap: configMap, Err: errors.New(text)}
 	}

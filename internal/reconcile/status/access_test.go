@@ -16,7 +16,7 @@ import (
 )
 
 // Proves: R83 (the condition is about calls without credentials; Ready keeps its status, with a warning).
-func TestAccessControlledReportsWhatTheServerDoes(t *testing.T) {
+func TestAccessControlledReportsServerBehavior(t *testing.T) {
 	hidden := serverprobe.List{Hidden: true, Error: "GET /v1/x: the server requires credentials"}
 	refuses := func(f *status.Facts) {
 		f.Server.ProvidersHidden, f.Server.Providers, f.Server.Models = true, nil, hidden

@@ -15,7 +15,7 @@ import (
 )
 
 // Proves: R82, R35 (model names are reported without effect on Ready; a registered model proves nothing).
-func TestBackendsReachableReportsWhatTheServerLists(t *testing.T) {
+func TestBackendsReachableReportsListedProviders(t *testing.T) {
 	model := func(provider, name string) serverprobe.Entry {
 		return serverprobe.Entry{Provider: provider, Name: name}
 	}

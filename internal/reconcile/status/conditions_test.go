@@ -398,7 +398,7 @@ func TestLookupFailed(t *testing.T) {
 }
 
 // Proves: R50 (kstatus: Stalled is set while only an edit helps, and removed once waiting may help).
-func TestStalledComesAndGoes(t *testing.T) {
+func TestStalledIsSetAndRemoved(t *testing.T) {
 	cr := ready(t)
 	cr.Status = compute(t, rejectedEdit(cr, terminalProblem("spec.a: wrong")))
 	condition(t, &cr.Status, v1alpha2.ConditionStalled)
@@ -507,7 +507,7 @@ func TestImageDefault(t *testing.T) {
 	}
 	for _, p := range s.DistributionConfig.Providers {
 		if p.Config != nil {
-			t.Errorf("a config of %s, which nobody generated", p.ProviderID)
+			t.Errorf("a config of %s, which was not generated", p.ProviderID)
 		}
 	}
 }
@@ -572,7 +572,7 @@ func TestTransitionTimes(t *testing.T) {
 }
 
 // Proves: R86 (a rollout's changes of a Deployment without a status change start no reconcile).
-func TestDeploymentDiffersInWhatTheStatusReports(t *testing.T) {
+func TestDeploymentDiffersInReportedFields(t *testing.T) {
 	progressing := func(reason, message string) []appsv1.DeploymentCondition {
 		return []appsv1.DeploymentCondition{{Type: appsv1.DeploymentProgressing, Status: corev1.ConditionTrue, Reason: reason, Message: message}}
 	}

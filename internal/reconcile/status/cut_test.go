@@ -12,7 +12,7 @@ import (
 )
 
 // Proves: NFR-003.
-func TestCutEndCutsNoMoreThanItMust(t *testing.T) {
+func TestCutEndCutsAsLittleAsPossible(t *testing.T) {
 	for _, c := range []struct{ entries, excess, size, want int }{
 		{3, -1, 100, 0}, {3, 0, 100, 0}, {3, 1, cutOverhead, 1}, {3, 1, cutOverhead - 1, 2}, {3, 2, cutOverhead, 2}, {3, 1 << 20, 1, 3}, {0, 1, 1, 0},
 	} {
@@ -32,7 +32,7 @@ func configOf(size int) *apiextensionsv1.JSON {
 }
 
 // Proves: NFR-003 (small configs stay, and nothing more is cut once enough is).
-func TestCutConfigsTakesTheLargestFirst(t *testing.T) {
+func TestCutConfigsCutsTheLargestFirst(t *testing.T) {
 	const large, larger = cutOverhead + 1, 3 * cutOverhead
 	saved := larger - len(omittedConfig(larger, "").Raw)
 	for _, c := range []struct {
@@ -57,7 +57,7 @@ func TestCutConfigsTakesTheLargestFirst(t *testing.T) {
 	}
 }
 
-func TestCutProvidersLeavesAListThatFits(t *testing.T) {
+func TestCutProvidersKeepsShortList(t *testing.T) {
 	s := &Status{DistributionConfig: &v1alpha2.DistributionConfig{Providers: []v1alpha2.ProviderInfo{{ProviderID: "a"}}}}
 	cutProviders(s, 0)
 	if list := s.DistributionConfig.Providers; len(list) != 1 || list[0].ProviderID != "a" {

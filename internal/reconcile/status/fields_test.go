@@ -122,7 +122,7 @@ func TestImageDigestIsThatOfThePods(t *testing.T) {
 }
 
 // Proves: STAT (the registry's digest counts until a pod reports one).
-func TestImageDigestOfTheRegistryYieldsToThatOfThePods(t *testing.T) {
+func TestImageDigestOfPodsTakesPrecedence(t *testing.T) {
 	cr := ready(t)
 	for _, step := range []struct {
 		deployment   *appsv1.Deployment

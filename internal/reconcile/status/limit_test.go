@@ -52,7 +52,7 @@ func TestStatusHoldsShortConfigs(t *testing.T) {
 }
 
 // Proves: R63 (a status has at most 128 KiB, a cut is reported and stable, and conditions and phase are kept whole).
-func TestStatusFitsWhateverThereIs(t *testing.T) {
+func TestStatusSizeIsBounded(t *testing.T) {
 	long := strings.Repeat("x", 300)
 	images := map[string]string{}
 	for i := range 2_000 {

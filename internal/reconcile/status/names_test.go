@@ -17,7 +17,7 @@ import (
 )
 
 // Proves: R7, R29 (Secret values are hidden in all server data; names of the configuration are shown and compared).
-func TestStatusHidesValuesOfSecretsInWhatTheServerLists(t *testing.T) {
+func TestStatusHidesSecretsInServerLists(t *testing.T) {
 	var canaries framework.Canaries
 	canary := canaries.New()
 	half, encoded := canary[:len(canary)/2], base64.StdEncoding.EncodeToString([]byte(canary))

@@ -42,7 +42,7 @@ func registering(t *testing.T) *status.Facts {
 
 // Proves: R29, R84, R82 (resources of the spec that it does not list are named; hidden, failed or cut lists do not
 // count, and Ready does not depend on them).
-func TestStatusNamesWhatTheServerHasRegistered(t *testing.T) {
+func TestStatusListsRegisteredResources(t *testing.T) {
 	set := func(list string, l serverprobe.List) func(*status.Facts) {
 		return func(f *status.Facts) { f.Server.Lists[list] = l }
 	}
@@ -118,11 +118,11 @@ func TestListsOfTheServerAreReported(t *testing.T) {
 
 	f.Server.Lists = nil
 	got := compute(t, f).DistributionConfig
-	equal(t, "lists that nobody asked for", []v1alpha2.ResourceInfo(nil), append(append(got.VectorStores, got.Connectors...), got.ToolGroups...))
+	equal(t, "unrequested lists", []v1alpha2.ResourceInfo(nil), append(append(got.VectorStores, got.Connectors...), got.ToolGroups...))
 }
 
 // Proves: R84, R65 (the lists that the release line has, and vector stores only if the spec has some).
-func TestListsThatAServerIsAskedFor(t *testing.T) {
+func TestRequestedLists(t *testing.T) {
 	f := registering(t)
 	equal(t, "lists of release line 0.7", map[string]string{
 		serverconfig.ListConnectors: "/v1beta/connectors", serverconfig.ListVectorStores: "/v1/vector_stores?limit=100&order=asc",

@@ -62,7 +62,7 @@ func TestHostsBelongToClouds(t *testing.T) {
 }
 
 // Proves: FR-027c, NFR-006 (a failed lookup is cached as well, and a lookup that hangs ends with its context).
-func TestCloudsAreAskedOnce(t *testing.T) {
+func TestCloudCredentialsAreRequestedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for want, answer := range map[string]error{"u:p": nil, ":": errors.New("no cloud"), "hangs:": context.DeadlineExceeded} {
 			asked := 0
@@ -87,7 +87,7 @@ func TestCloudsAreAskedOnce(t *testing.T) {
 }
 
 // Proves: FR-027c, NFR-006.
-func TestAzureGivesUpSoon(t *testing.T) {
+func TestAzureStopsRetryingSoon(t *testing.T) {
 	asked := 0
 	node := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		asked++
@@ -110,7 +110,7 @@ func TestAzureGivesUpSoon(t *testing.T) {
 }
 
 // Proves: FR-027c (requests and responses of each cloud).
-func TestCloudsAreAsked(t *testing.T) {
+func TestCloudCredentialsAreRequested(t *testing.T) {
 	var forms []string
 	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")

@@ -27,7 +27,7 @@ func TestFilesOfImagesAreReadOnce(t *testing.T) {
 		questions := func() []imagelabels.Request { return []imagelabels.Request{request(pinned), request(other)} }
 		for _, a := range w.Files(user(1), file, questions()) {
 			if !a.Pending {
-				t.Errorf("%+v before anybody asked", a)
+				t.Errorf("%+v before the first request", a)
 			}
 		}
 		w.labels(user(1), request(pinned))

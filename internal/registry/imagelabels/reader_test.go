@@ -215,10 +215,10 @@ func (w *world) notified() []string {
 }
 
 // Proves: NFR-006, FR-020, FR-027d, L-33 (one request for each new digest, and none when idle).
-func TestManyUsersOfADigestAskOnce(t *testing.T) {
+func TestManyUsersOfADigestCauseOneRequest(t *testing.T) {
 	inBubble(t, func(w *world) {
 		if a := w.Labels(user(0), request(pinned)); !a.Pending {
-			t.Errorf("%+v before anybody asked", a)
+			t.Errorf("%+v before the first request", a)
 		}
 		synctest.Wait()
 		if got := w.notified(); len(got) != 1 || got[0] != "s0" {
@@ -251,7 +251,7 @@ func TestManyUsersOfADigestAskOnce(t *testing.T) {
 
 // Proves: FR-027d, NFR-006 (the check after hours and on an edit is one request without a body; a new digest is read
 // and announced).
-func TestTagsAreAskedAgain(t *testing.T) {
+func TestTagsAreRequestedAgain(t *testing.T) {
 	inBubble(t, func(w *world) {
 		q := request(tagged)
 		w.labels(user(1), q)
@@ -285,7 +285,7 @@ func TestTagsAreAskedAgain(t *testing.T) {
 }
 
 // Proves: R14, R19 (known results stay during failures, and failed requests are retried with back-off).
-func TestFailuresChangeNothingThatIsKnown(t *testing.T) {
+func TestFailuresKeepKnownResults(t *testing.T) {
 	inBubble(t, func(w *world) {
 		q := request(tagged)
 		w.labels(user(1), q)
@@ -320,7 +320,7 @@ func TestFailuresChangeNothingThatIsKnown(t *testing.T) {
 }
 
 // Proves: R14.
-func TestRegistryIsLeftAloneAsLongAsItSays(t *testing.T) {
+func TestRegistryRetryAfterIsObeyed(t *testing.T) {
 	inBubble(t, func(w *world) {
 		w.registry.err = &registry.Error{Kind: registry.RateLimited, RetryAfter: time.Hour, Err: errors.New("429")}
 		q := request(tagged)
@@ -344,7 +344,7 @@ func TestRegistryIsLeftAloneAsLongAsItSays(t *testing.T) {
 
 // Proves: FR-027d, NFR-006 (the store holds 100 images with configurations as large as that of the starter
 // distribution).
-func TestRestartAsksForNoImageAgain(t *testing.T) {
+func TestRestartRequestsNoImageAgain(t *testing.T) {
 	base, known := distributions.Base("starter", "0.7")
 	if !known {
 		t.Fatal("there is no base")
@@ -396,7 +396,7 @@ func TestBrokenStoreIsReplaced(t *testing.T) {
 }
 
 // Proves: FR-027d.
-func TestAnswersSurviveARestart(t *testing.T) {
+func TestResultsSurviveRestart(t *testing.T) {
 	inBubble(t, func(w *world) {
 		w.labels(user(1), request(tagged))
 		synctest.Wait()
@@ -487,7 +487,7 @@ func TestCredentialsForMirrorsAreNotShared(t *testing.T) {
 }
 
 // Proves: L-03, R14 (a registry that hangs delays no other, and each request has a timeout).
-func TestRegistryThatHangsDelaysNobody(t *testing.T) {
+func TestHangingRegistryDelaysNoOther(t *testing.T) {
 	inBubble(t, func(w *world) {
 		w.registry.hangs = "hanging.example.com"
 		for n := range 200 {
@@ -524,7 +524,7 @@ func TestRegistriesOfANamespaceDelayNoOther(t *testing.T) {
 }
 
 // Proves: R63 (if registries that hang take all slots, the next free slot goes to a namespace without a request).
-func TestNextPlaceIsOfTheNamespaceWithTheFewest(t *testing.T) {
+func TestNextSlotGoesToNamespaceWithFewestRequests(t *testing.T) {
 	inBubble(t, func(w *world) {
 		w.registry.hangs = "hanging"
 		for n := range 400 {
@@ -613,7 +613,7 @@ func TestLabelsThatCannotBeUsed(t *testing.T) {
 }
 
 // Proves: R63, L-03 (cached and stored results are bounded, the newest stay, and images without users are not read).
-func TestCachedAnswersHaveABound(t *testing.T) {
+func TestCachedResultsAreBounded(t *testing.T) {
 	inBubble(t, func(w *world) {
 		w.registry.labels = map[string]string{oci.LabelConfigBase64: base64.StdEncoding.EncodeToString(incompressible(200_000))}
 		image := func(n int) imagelabels.Request {
@@ -680,7 +680,7 @@ func unpacked(t *testing.T, packed []byte) string {
 }
 
 // Proves: R14.
-func TestChangedSettingsAskAgain(t *testing.T) {
+func TestChangedSettingsCauseNewRequests(t *testing.T) {
 	inBubble(t, func(w *world) {
 		w.registry.err = &registry.Error{Kind: registry.Refused, Err: errors.New("not allowed")}
 		q := request(tagged)

@@ -97,7 +97,7 @@ func (c *controller) flood(namespace string, resources int) (users []types.Names
 }
 
 // Proves: R63, L-03, NFR-006 (images without a response are retried in turn, with few reconciles).
-func TestImagesWithoutAnswerCauseFewReconciles(t *testing.T) {
+func TestUnavailableImagesCauseFewReconciles(t *testing.T) {
 	inBubble(t, func(w *world) {
 		w.registry.hangs = "hostile"
 		c := w.newController()
@@ -140,7 +140,7 @@ func TestEachNamespaceHasAShare(t *testing.T) {
 }
 
 // Proves: R63, NFR-006.
-func TestManyImagesOfANamespaceAreAskedForOnce(t *testing.T) {
+func TestManyImagesOfANamespaceAreRequestedOnce(t *testing.T) {
 	inBubble(t, func(w *world) {
 		w.registry.hangs, w.registry.file = "many", "kind: ProviderPackage"
 		c := w.newController()
@@ -169,7 +169,7 @@ func TestManyImagesOfANamespaceAreAskedForOnce(t *testing.T) {
 }
 
 // Proves: R63 (a request for a shared image does not wait behind the other requests of another namespace).
-func TestSharedImageWaitsWithTheFewest(t *testing.T) {
+func TestSharedImageWaitsInNamespaceWithFewestRequests(t *testing.T) {
 	inBubble(t, func(w *world) {
 		w.registry.hangs, w.registry.file = "hostile", "kind: ProviderPackage"
 		c := w.newController()
@@ -186,7 +186,7 @@ func TestSharedImageWaitsWithTheFewest(t *testing.T) {
 }
 
 // Proves: R63, R46 (the results for one custom resource fit into the cache).
-func TestLargeAnswersAreNotAskedForInCircles(t *testing.T) {
+func TestLargeResultsAreNotRequestedRepeatedly(t *testing.T) {
 	inBubble(t, func(w *world) {
 		w.registry.file = strings.Repeat("a", 1_000_000)
 		c := w.newController()

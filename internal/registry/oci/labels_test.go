@@ -96,7 +96,7 @@ func TestReadRefuses(t *testing.T) {
 }
 
 // Proves: R14 (a configuration of the documented limit is read).
-func TestReadTakesTheLargestConfiguration(t *testing.T) {
+func TestReadAcceptsLargestConfiguration(t *testing.T) {
 	largest := make([]byte, 1<<20)
 	l, err := oci.Read(map[string]string{oci.LabelConfigBase64: base64.StdEncoding.EncodeToString(largest)})
 	if err != nil || !bytes.Equal(l.Config, largest) {

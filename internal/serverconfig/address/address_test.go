@@ -31,7 +31,7 @@ func TestSplitReturnsHostAndPort(t *testing.T) {
 }
 
 // Each error has its own text, which does not quote the address.
-func TestSplitSaysWhatIsWrong(t *testing.T) {
+func TestSplitReportsInvalidAddresses(t *testing.T) {
 	for in, want := range map[string]string{
 		"h:1/path":      "without a path",
 		`h\x`:           "without a path",
@@ -70,7 +70,7 @@ func TestHasUserInfoFindsAUserInEveryForm(t *testing.T) {
 	}
 }
 
-func TestIsURLTakesHTTPAndHTTPSWithAHost(t *testing.T) {
+func TestIsURLAcceptsHTTPAndHTTPSWithHost(t *testing.T) {
 	for in, want := range map[string]bool{
 		"http://h": true, "https://h:1/x?y": true, "HTTP://h": true,
 		"": false, "h:1": false, "http://": false, "http:///x": false, "ftp://h": false, "//h": false, "http://%zz": false, "http://h:0": false, "http://h:800000/x": false,

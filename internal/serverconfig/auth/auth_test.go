@@ -86,7 +86,7 @@ func TestApplyWritesEachPolicy(t *testing.T) {
 // A secret is written only to a field of the type, and the error lists the type's fields.
 //
 // Proves: R7, R34, FR-075.
-func TestApplyTakesTheSecretsOfAType(t *testing.T) {
+func TestApplyAcceptsSecretsOfType(t *testing.T) {
 	got, problems := applied(t, invented(t), "", &parse.Auth{Type: "keyed", SecretRefs: secret("secret")})
 	if want := `{"auth":{"provider_config":{"secret":"${env.LLSD_AUTH_SECRET}","type":"keyed"}}}`; got != want || problems != "" {
 		t.Errorf("%s, want %s; %s", got, want, problems)
@@ -106,7 +106,7 @@ func TestApplyTakesTheSecretsOfAType(t *testing.T) {
 // The server does not start if TLS verification is off, so each way to disable it is rejected.
 //
 // Proves: R25.
-func TestApplyRefusesEachWayNotToVerify(t *testing.T) {
+func TestApplyRejectsDisabledVerification(t *testing.T) {
 	for value, refused := range map[any]bool{false: true, "No": true, "0": true, int64(0): true, true: false, "yes": false, int64(1): false} {
 		_, problems := applied(t, invented(t), "", &parse.Auth{Type: "keyed", Settings: map[string]any{"verify_tls": value}})
 		if strings.Contains(problems, "verify_tls: Forbidden") != refused {
@@ -118,7 +118,7 @@ func TestApplyRefusesEachWayNotToVerify(t *testing.T) {
 // The message derives the address of the keys from the issuer only for a short, plain URL.
 //
 // Proves: R63, FR-075.
-func TestApplyShowsWhereTheKeysOfAnIssuerAre(t *testing.T) {
+func TestApplySuggestsKeyURLOfIssuer(t *testing.T) {
 	longest := "https://" + strings.Repeat("i", 192)
 	for issuer, want := range map[string]string{
 		"https://dex/": "https://dex/keys", longest: longest + "/keys", longest + "i": "<issuer>/keys",

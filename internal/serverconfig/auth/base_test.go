@@ -36,7 +36,7 @@ func TestCheckBaseFindsRulesThatTheLoaderRefuses(t *testing.T) {
 }
 
 // Proves: R16 (a server newer than the catalog may accept other conditions).
-func TestCheckBaseWarnsOfWhatANewerServerMayTake(t *testing.T) {
+func TestCheckBaseOnlyWarnsForServersNewerThanCatalog(t *testing.T) {
 	problems := &problem.Collector{}
 	doc := step.Document(t, "server: {auth: {access_policy: [{permit: {actions: [read]}, when: user is happy}]}}")
 	auth.CheckBase(doc, step.Line(t, catalog.Newest()), "99.0.0", problems)

@@ -44,7 +44,7 @@ func TestAuthTypesOfEachLine(t *testing.T) {
 			t.Errorf("line %s: introspection.client_secret is %+v", name, secret)
 		}
 		if _, ok := line.AuthField(row, "introspection.nothing"); ok {
-			t.Errorf("line %s has a field that nobody wrote", name)
+			t.Errorf("line %s has an unknown field", name)
 		}
 		if _, ok := line.AuthFields()["route_policy"]; ok != (Compare(name, "0.5") >= 0) {
 			t.Errorf("line %s: route_policy %v", name, ok)

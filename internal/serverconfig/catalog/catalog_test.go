@@ -363,7 +363,7 @@ func TestChosen(t *testing.T) {
 	}
 }
 
-func TestPlaceNamesTheFieldOfAKind(t *testing.T) {
+func TestLocationField(t *testing.T) {
 	if KV.LocationField() != "namespace" || SQL.LocationField() != "table_name" {
 		t.Error(KV.LocationField(), SQL.LocationField())
 	}
@@ -404,7 +404,7 @@ func TestAbsentNamesTheFirstReleaseLineWithoutAnAPI(t *testing.T) {
 // The parser rejects credentials of MCP servers on all release lines. Change it if one adds such a field.
 //
 // Proves: R25.
-func TestNoLineTakesCredentialsOfMCPServers(t *testing.T) {
+func TestNoReleaseLineAcceptsCredentialsOfMCPServers(t *testing.T) {
 	for _, name := range Lines() {
 		line := get(t, name)
 		groups, _ := line.ResourceFields("tool_groups")

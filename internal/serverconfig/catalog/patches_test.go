@@ -24,7 +24,7 @@ func hasField(api, providerType, name string) func(*Line) bool {
 }
 
 // Proves: R16, R92.
-func TestOlderPatchReleasesKnowLess(t *testing.T) {
+func TestOlderPatchReleasesHaveFewerFields(t *testing.T) {
 	workers := func(l *Line) bool { _, ok := l.ServerFields()["workers"]; return ok }
 	for _, c := range []struct {
 		name, before, without, with string

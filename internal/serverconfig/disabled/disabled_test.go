@@ -15,7 +15,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/step"
 )
 
-func TestAPIsKnowsBothSpellings(t *testing.T) {
+func TestAPIsAcceptsBothSpellings(t *testing.T) {
 	for _, api := range catalog.KnownAPIs() {
 		if got := disabled.APIs([]string{api}); !slices.Equal(got, []string{api}) {
 			t.Errorf("%s is not known: %v", api, got)
@@ -28,7 +28,7 @@ func TestAPIsKnowsBothSpellings(t *testing.T) {
 }
 
 // Proves: FR-044, FR-075, R16.
-func TestReadForgetsWhatIsDisabled(t *testing.T) {
+func TestReadIgnoresDisabledParts(t *testing.T) {
 	const all = `
 providers: {inference: {provider: vllm}, safety: {provider: llama-guard}, telemetry: {provider: otel}}
 resources: {models: [m], shields: [s], tools: [websearch]}
@@ -90,7 +90,7 @@ func TestReadWarnsOfAPIsThatTheReleaseLineLacks(t *testing.T) {
 	}
 }
 
-func TestReadNamesWhatToDoInstead(t *testing.T) {
+func TestReadReportsAlternatives(t *testing.T) {
 	fix := func(name string) string {
 		found := &problem.Collector{}
 		disabled.Read(&disabled.Spec{Names: []string{name}}, step.Line(t, "1.0"), found)
@@ -109,7 +109,7 @@ func TestReadNamesWhatToDoInstead(t *testing.T) {
 	}
 }
 
-func TestReadReportsNoMoreThanIsShown(t *testing.T) {
+func TestReadStopsAtFullCollector(t *testing.T) {
 	found := &problem.Collector{}
 	for !found.Full(problem.Error) {
 		found.Add(problem.Problem{Reason: problem.InvalidField, Path: "spec.x"})
@@ -146,7 +146,7 @@ providers:
 `
 
 // Proves: FR-044, R16.
-func TestApplyRemovesAPIsAndWhatNeedsThem(t *testing.T) {
+func TestApplyRemovesAPIsAndDependents(t *testing.T) {
 	for name, c := range map[string]struct {
 		base, want string
 		apis       []string
@@ -239,7 +239,7 @@ providers:
 // APIs that the spec configures or uses are not removed silently.
 //
 // Proves: FR-044, R16.
-func TestApplyRefusesToRemoveWhatTheSpecAsksFor(t *testing.T) {
+func TestApplyRejectsDisablingConfiguredAPIs(t *testing.T) {
 	const base = `
 apis: [tool_runtime, safety, inference]
 providers:
@@ -350,7 +350,7 @@ safety: {default_shield_id: g}
 }
 
 // A default is removed with its provider, unless another provider has the same id.
-func TestApplyRemovesDefaultsOfProvidersThatAreGone(t *testing.T) {
+func TestApplyRemovesDefaultsOfRemovedProviders(t *testing.T) {
 	own := line(false)
 	own.APIs["vector_io"], own.APIs["inference"] = catalog.API{}, catalog.API{}
 	own.Rows["vector_io"] = []catalog.Provider{{Type: "inline::v", Needs: []string{"flint"}}}

@@ -83,7 +83,7 @@ func TestPutProviderReplacesAllOfItsID(t *testing.T) {
 	}
 }
 
-func TestHasProviderCountsWhatMayBeEnabled(t *testing.T) {
+func TestHasProviderIncludesConditionalProviders(t *testing.T) {
 	doc := step.Document(t, someProviders)
 	for api, want := range map[string]bool{"inference": true, "safety": true, "eval": false, "gone": false} {
 		if got := doc.HasProvider(api); got != want {
@@ -117,7 +117,7 @@ func TestEnabledProvidersAreThoseThatTheEnvironmentCannotDisable(t *testing.T) {
 	}
 }
 
-func TestLookupPrefersWhatIsEnabled(t *testing.T) {
+func TestLookupPrefersEnabledProvider(t *testing.T) {
 	doc := step.Document(t, `
 providers:
   inference: [{provider_id: "${env.A:+a}"}, {provider_id: a}, {provider_id: a, second: true}, {provider_id: "${env.B:+b}"}]
@@ -147,7 +147,7 @@ providers:
 	}
 }
 
-func TestVariablesDecideWhatIsEmpty(t *testing.T) {
+func TestVariablesDecideWhichValuesAreEmpty(t *testing.T) {
 	given := document.Variables{"SET": true}
 	for text, want := range map[string]struct{ empty, fills bool }{
 		"":                   {true, false},
@@ -172,7 +172,7 @@ func TestVariablesDecideWhatIsEmpty(t *testing.T) {
 	}
 }
 
-func TestVariablesDecideWhatIsEnabled(t *testing.T) {
+func TestVariablesDecideWhichProvidersAreEnabled(t *testing.T) {
 	given := document.Variables{"SET": true}
 	for id, want := range map[string]struct {
 		may    bool
@@ -271,7 +271,7 @@ func TestNodesOfMaps(t *testing.T) {
 }
 
 // Values without a JSON form stay text.
-func TestPlainIsWhatJSONCanSay(t *testing.T) {
+func TestPlainReturnsJSONValues(t *testing.T) {
 	tree := node(t, "text: x\nquoted: '1'\nint: 7\nfloat: 1.5\nbool: true\nnothing: null\nlist: [1, {deep: a}]\ninf: .inf\nnan: .nan\nodd: !!int seven\n")
 	want := map[string]any{
 		"text": "x", "quoted": "1", "int": 7, "float": 1.5, "bool": true, "nothing": nil, "list": []any{1, map[string]any{"deep": "a"}},
@@ -283,7 +283,7 @@ func TestPlainIsWhatJSONCanSay(t *testing.T) {
 }
 
 // A variable with an empty default gives no value, and null gives none.
-func TestGivenIsWhatAValueHolds(t *testing.T) {
+func TestGivenReturnsNonEmptyValues(t *testing.T) {
 	for text, want := range map[string]string{
 		"a: x": "x", "a: null": "", "a: ~": "", "a:": "", "a: [x]": "", "a: '${env.A:=}'": "", "a: '${env.A}'": "${env.A}", "a: '${env.A:=x}'": "${env.A:=x}",
 		"a: 'x${env.A:=}'": "x${env.A:=}", "b: x": "",

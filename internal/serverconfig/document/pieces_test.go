@@ -18,7 +18,7 @@ func scalar(tag, value string, style yaml.Style) *yaml.Node {
 	return &yaml.Node{Kind: yaml.ScalarNode, Tag: tag, Value: value, Style: style}
 }
 
-func TestSameComparesAllThatIsWritten(t *testing.T) {
+func TestSameComparesAllWrittenFields(t *testing.T) {
 	list := func(items ...*yaml.Node) *yaml.Node { return &yaml.Node{Kind: yaml.SequenceNode, Content: items} }
 	a := scalar("!!str", "x", 0)
 	for name, other := range map[string]*yaml.Node{
@@ -63,7 +63,7 @@ func TestPiecesCutsProvidersIntoEntries(t *testing.T) {
 	}
 }
 
-func TestTextsOfTheBaseAreUsedAgain(t *testing.T) {
+func TestTextsOfTheBaseAreReused(t *testing.T) {
 	base, err := ParseBase("b", []byte("version: 2\nproviders: {inference: [{provider_id: a}, {provider_id: b}]}\n"))
 	if err != nil {
 		t.Fatal(err)

@@ -16,7 +16,7 @@ import (
 // A configuration that is written in pieces, some of them cached, equals one that is written at once.
 //
 // Proves: NFR-001, R9.
-func TestPiecesAreTheWhole(t *testing.T) {
+func TestPiecesJoinToOriginal(t *testing.T) {
 	texts := map[string]string{
 		"odd": "a: {b: [], c: {}}\nproviders: {}\nd: \"quo ted\"\n'e f': |\n  two\n  lines\ng: null\n",
 		"api": "providers:\n  inference: []\n  'y': [{provider_id: a, config: {deep: {er: [1, {x: y}]}}}]\n  safety: null\nlast: 1\n",
@@ -53,7 +53,7 @@ func TestPiecesAreTheWhole(t *testing.T) {
 // An edit of the copy appears in its text, and changes neither the base nor its cached pieces.
 //
 // Proves: NFR-001, R9.
-func TestEditsShow(t *testing.T) {
+func TestEditsAppearInText(t *testing.T) {
 	base, err := ParseBase("b", []byte("server: {port: 1}\nproviders:\n  inference: [{provider_id: a}]\n  safety: [{provider_id: s}]\n"))
 	if err != nil {
 		t.Fatal(err)

@@ -16,7 +16,7 @@ import (
 )
 
 // Proves: R36, R37 (only variables that are certainly set count; to the server an empty one is unset).
-func TestSetKnowsWhatIsGiven(t *testing.T) {
+func TestSetContainsGivenVariables(t *testing.T) {
 	set := environment.NewSet(&v1alpha2.LlamaStackDistributionSpec{Workload: &v1alpha2.WorkloadSpec{Overrides: &v1alpha2.WorkloadOverrides{
 		Env: []corev1.EnvVar{{Name: "PLAIN", Value: "x"}, {Name: "EMPTY"}, {Name: "FROM", ValueFrom: &corev1.EnvVarSource{}}},
 	}}})
@@ -55,7 +55,7 @@ func TestSetSortsSecretsFirst(t *testing.T) {
 // Variable names have only letters, digits and underscores.
 //
 // Proves: FR-022, R6, R34.
-func TestNameFoldsWhatAVariableCannotHave(t *testing.T) {
+func TestNameReplacesInvalidCharacters(t *testing.T) {
 	for in, want := range map[string]string{
 		"vllm": "VLLM", "azAZ09": "AZAZ09", "a.b-c_d/e": "A_B_C_D_E", "@[`{": "____", "ä€": "__",
 	} {

@@ -79,7 +79,7 @@ providers:
 }
 
 // Proves: R25, R46, FR-092.
-func TestApplyNamesWhatIsWrong(t *testing.T) {
+func TestApplyReportsErrors(t *testing.T) {
 	for name, c := range map[string]struct{ line, spec, want string }{
 		"being read": {"0.7", "{inference: {providerId: x, image: new}}", "ReadingImageLabels spec.externalProviders.inference.image\n"},
 		"unreadable": {"0.7", "{inference: {providerId: x, image: down}}", "RegistryUnavailable spec.externalProviders.inference.image\n"},
@@ -178,7 +178,7 @@ func TestReadPackage(t *testing.T) {
 }
 
 // Proves: R46, R63.
-func TestReadPackageNamesWhatIsWrong(t *testing.T) {
+func TestReadPackageReportsErrors(t *testing.T) {
 	for name, c := range map[string]struct{ from, to, want string }{
 		"another version":   {"v1alpha1", "v2", "apiVersion: Invalid value: must be llamastack.io/v1alpha1: use a package of this version of the format"},
 		"another kind":      {"ProviderPackage", "Pod", "kind: Invalid value: must be ProviderPackage: use a package of this version of the format"},

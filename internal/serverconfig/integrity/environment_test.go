@@ -46,7 +46,7 @@ func TestCheckEnvironmentRefusesTwoMeaningsOfOneVariable(t *testing.T) {
 // The user's variables override plain ones, but neither variables from Secrets nor the variable that limits the log.
 //
 // Proves: FR-022, R26.
-func TestCheckEnvironmentLetsOverridesWinButOverSecrets(t *testing.T) {
+func TestCheckEnvironmentOverridesReplaceVariablesExceptSecrets(t *testing.T) {
 	plain := func(name string) environment.Variable {
 		return environment.Variable{Name: name, Value: "ours", Path: "spec." + strings.ToLower(name)}
 	}
@@ -81,23 +81,23 @@ func TestCheckEnvironmentLetsOverridesWinButOverSecrets(t *testing.T) {
 // A reference to an unset variable is reported once for each field that the user wrote.
 //
 // Proves: FR-075, R36.
-func TestCheckEnvironmentWarnsOfVariablesThatNobodySets(t *testing.T) {
+func TestCheckEnvironmentWarnsOfUnsetVariables(t *testing.T) {
 	for name, c := range map[string]struct{ endpoint, more, want string }{
-		"none":                       {endpoint: "http://v"},
-		"with a default":             {endpoint: "http://${env.HOST_X:=h}"},
-		"set by the user":            {endpoint: "http://${env.HOST_X}", more: ", workload: {overrides: {env: [{name: HOST_X, value: h}]}}"},
-		"set by nobody that is seen": {endpoint: "http://${env.HOST_X}", more: ", workload: {overrides: {envFrom: [{secretRef: {name: s}}]}}"},
-		"set by nobody, beside other variables": {
+		"none":                    {endpoint: "http://v"},
+		"with a default":          {endpoint: "http://${env.HOST_X:=h}"},
+		"set by the user":         {endpoint: "http://${env.HOST_X}", more: ", workload: {overrides: {env: [{name: HOST_X, value: h}]}}"},
+		"possibly set by envFrom": {endpoint: "http://${env.HOST_X}", more: ", workload: {overrides: {envFrom: [{secretRef: {name: s}}]}}"},
+		"unset, with other variables": {
 			endpoint: "http://${env.HOST_X}", more: ", workload: {overrides: {env: [{name: OTHER_X, value: h}]}}",
 			want: "Warning UndefinedVariable spec.providers.inference[0].endpoint\n",
 		},
-		"set by nobody, with a workload": {
+		"unset, with a workload": {
 			endpoint: "http://${env.HOST_X}", more: ", workload: {replicas: 1}",
 			want: "Warning UndefinedVariable spec.providers.inference[0].endpoint\n",
 		},
 		"of every container": {endpoint: "http://${env.HOSTNAME}:${env.KUBERNETES_SERVICE_PORT}/${env.PATH}"},
 		"set by the caller":  {endpoint: "http://${env.OF_CALLER}"},
-		"set by nobody": {
+		"unset": {
 			endpoint: "http://${env.HOST_X}",
 			want:     "Warning UndefinedVariable spec.providers.inference[0].endpoint\n",
 		},
@@ -140,7 +140,7 @@ func TestCheckEnvironmentKeepsPasswordsFromOtherDatabases(t *testing.T) {
 		variables  []environment.Variable
 		want       string
 	}{
-		"nobody else":             {base: vllm, variables: []environment.Variable{password, tls}},
+		"no other source":         {base: vllm, variables: []environment.Variable{password, tls}},
 		"no variable":             {base: fmt.Sprintf(pgvector, "")},
 		"a provider with its own": {base: fmt.Sprintf(pgvector, "password: own"), variables: []environment.Variable{password}},
 		"a provider that is off": {

@@ -57,7 +57,7 @@ const (
 )
 
 // Proves: FR-075, EC-4, R25.
-func TestCheckFindsReferencesToProvidersThatAreNotThere(t *testing.T) {
+func TestCheckFindsReferencesToMissingProviders(t *testing.T) {
 	run(t, map[string]testCase{
 		"nothing at all": {base: ""},
 		"a model without its provider": {
@@ -112,7 +112,7 @@ vector_stores: {default_embedding_model: {provider_id: v, model_id: e}}
 	})
 }
 
-func TestCheckFindsWhatRegisteredModelsLack(t *testing.T) {
+func TestCheckFindsMissingModelFields(t *testing.T) {
 	run(t, map[string]testCase{
 		"a dimension": {
 			base: vllm + "registered_resources: {models: [{model_id: a, provider_id: v}, {model_id: e, provider_id: v, model_type: embedding}]}\n",
@@ -150,7 +150,7 @@ func TestCheckFindsConnectorsOfOneID(t *testing.T) {
 	})
 }
 
-func TestCheckFindsDefaultShieldsThatAreNotThere(t *testing.T) {
+func TestCheckFindsMissingDefaultShields(t *testing.T) {
 	const scanner = "providers: {safety: [{provider_id: s, provider_type: inline::code-scanner}, {provider_id: '${env.C:+c}', provider_type: inline::code-scanner}]}\n"
 	withDefault := func(shields, id string) string {
 		return scanner + "registered_resources: {shields: [" + shields + "]}\nsafety: {default_shield_id: " + id + "}\n"
@@ -197,7 +197,7 @@ func TestCheckFindsAPIsThatNothingServes(t *testing.T) {
 }
 
 // Proves: EC-4.
-func TestCheckFindsProvidersWithoutWhatTheyNeed(t *testing.T) {
+func TestCheckFindsProvidersWithMissingDependencies(t *testing.T) {
 	const guard = "apis: [safety]\nproviders: {safety: [{provider_id: g, provider_type: inline::llama-guard}]}\n"
 	run(t, map[string]testCase{
 		"served":      {base: "providers: {inference: [{provider_id: v, provider_type: remote::vllm}], safety: [{provider_id: g, provider_type: inline::llama-guard}]}\n"},
@@ -355,7 +355,7 @@ func TestCheckEndsWithItsContext(t *testing.T) {
 }
 
 // The fix lists the existing ids.
-func TestCheckNamesWhatThereIsInstead(t *testing.T) {
+func TestCheckSuggestsExistingNames(t *testing.T) {
 	const model = "registered_resources: {models: [{model_id: a, provider_id: gone}]}\n"
 	run(t, map[string]testCase{
 		"nothing": {base: model, want: broken + "registered_resources.models[0].provider_id\n"},

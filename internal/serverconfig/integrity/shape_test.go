@@ -16,7 +16,7 @@ import (
 )
 
 // Proves: R68, R34 (requirements of the server's loader; parts that only the image knows are accepted).
-func TestCheckShapeFindsWhatTheLoaderRefuses(t *testing.T) {
+func TestCheckShapeFindsFieldsThatTheLoaderRejects(t *testing.T) {
 	for name, c := range map[string]struct{ sections, want string }{
 		"nothing wrong": {"providers: {inference: [{provider_id: a, provider_type: 'remote::openai'}]}\nstorage: {backends: {x: {type: kv_sqlite, db_path: /x}}}", ""},
 		"no providers":  {"apis: []", "providers"},
@@ -59,7 +59,7 @@ func TestCheckShapeFindsWhatTheLoaderRefuses(t *testing.T) {
 }
 
 // Proves: R16 (a server newer than the catalog may accept more, so the problems are warnings).
-func TestCheckShapeWarnsOfWhatANewerServerMayTake(t *testing.T) {
+func TestCheckShapeOnlyWarnsForServersNewerThanCatalog(t *testing.T) {
 	const unknownType, noProviders = "providers: {inference: [{provider_id: a, provider_type: 'remote::x'}]}", "apis: []"
 	for _, c := range []struct {
 		line, release, sections string
@@ -86,7 +86,7 @@ func TestCheckShapeWarnsOfWhatANewerServerMayTake(t *testing.T) {
 }
 
 // Proves: R68 (servers with prompts and connectors in SQL convert references in the former form).
-func TestCheckTakesStoresInTheirFormerForm(t *testing.T) {
+func TestCheckAcceptsOldStoreFormat(t *testing.T) {
 	const backends = "storage: {backends: {kv_default: {type: kv_sqlite}, sql_default: {type: sql_sqlite}, state: {type: kv_sqlite}}, stores: "
 	for _, c := range []struct{ line, stores, want string }{
 		{"1.0", "{prompts: {backend: kv_default, namespace: p}, connectors: {backend: kv_default, namespace: c}}}", ""},

@@ -15,7 +15,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/lint"
 )
 
-const head = "version: 2\ndistro_name: a\nserver: {insecure: true}\nstorage: {backends: {}, stores: {}}\n"
+const head = "version: 2\ndistro_name: a\nserver: {insecure: true}\nstorage: {}\n"
 
 func check(t *testing.T, line, content string, given document.Variables) (texts []string) {
 	t.Helper()
@@ -52,6 +52,7 @@ func TestCheckReportsPositionCauseAndFix(t *testing.T) {
 				"refer to an environment variable: ${env.NAME}",
 		}},
 		"field of another line": {"0.3", head + "providers: {}\nimage_name: a\n", nil, []string{
+			"Refused config.yaml:4:10: storage.backends: the server does not start without it: add it",
 			"Ignored config.yaml:2:14: distro_name: release line 0.3 has no such field: it exists in release lines 0.5 and newer",
 			"Ignored config.yaml:3:20: server.insecure: release line 0.3 has no such field: it exists in release lines 1.2 and newer",
 		}},
@@ -69,6 +70,12 @@ func TestCheckReportsPositionCauseAndFix(t *testing.T) {
 		}},
 		"broken reference": {"1.5", head + "providers: {}\nregistered_resources:\n  models:\n  - {model_id: a, provider_id: b}\n", nil, []string{
 			`Refused config.yaml:8:32: registered_resources.models[0].provider_id: there is no inference provider with the id "b": none exists`,
+		}},
+		"default store without its backend": {"0.4", "version: 2\nimage_name: a\nproviders: {}\nstorage:\n  backends:\n" +
+			"    kv_default: {type: kv_sqlite, db_path: a}\n    sql: {type: sql_sqlite, db_path: a}\n" +
+			"  stores:\n    inference: {backend: sql, table_name: a}\n", nil, []string{
+			"Refused config.yaml:6:5: storage.backends: has no sql_default of type sql_…, which is the default of stores that the " +
+				"file does not have: conversations: add it, or these stores under storage.stores with another backend",
 		}},
 		"unknown variables": {"1.5", head + "providers: {}\nimage_name: ${env.UNSET}\n", nil, nil},
 	} {

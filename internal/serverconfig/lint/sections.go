@@ -378,6 +378,30 @@ func (l *linter) storage(n *yaml.Node) {
 			check(name, inner, at+"."+name)
 		}
 	}
+	l.defaultStores(n)
+}
+
+// defaultStores checks the backends of stores that the file leaves to their defaults. The release line that requires
+// the section storage has no such defaults.
+func (l *linter) defaultStores(storage *yaml.Node) {
+	backends := document.Child(storage, "backends")
+	if backends == nil || backends.Kind != yaml.MappingNode || l.line.Sections["storage"].Required {
+		return
+	}
+	users := map[catalog.StoreKind][]string{}
+	for _, name := range slices.Sorted(maps.Keys(l.line.Stores)) {
+		store := l.line.Stores[name]
+		kind := document.Text(document.Child(document.Child(backends, string(store.Kind)+"_default"), "type"))
+		if _, given := document.IndexOf(document.Child(storage, "stores"), name); !given && store.Default != "" &&
+			!strings.HasPrefix(kind, string(store.Kind)+"_") && !document.HasReference(kind) {
+			users[store.Kind] = append(users[store.Kind], name)
+		}
+	}
+	for _, kind := range slices.Sorted(maps.Keys(users)) {
+		l.add(Refused, backends, "storage.backends", fmt.Sprintf("has no %s_default of type %s_…, which is the default of "+
+			"stores that the file does not have: %s", kind, kind, limits.Names(users[kind])),
+			"add it, or these stores under storage.stores with another backend")
+	}
 }
 
 func (l *linter) backend(_ string, backend *yaml.Node, path string) {

@@ -44,7 +44,7 @@ func TestParseAuth(t *testing.T) {
 }
 
 // Proves: R31.
-func TestParseAuthTakesEmptyForAbsent(t *testing.T) {
+func TestParseAuthTreatsEmptyAsAbsent(t *testing.T) {
 	for name, spec := range map[string]*v1alpha2.AuthSpec{
 		"absent": nil, "empty": {}, "empty parts": {Provider: new(""), Settings: openJSON("{}"), SecretRefs: openJSON("null"), AccessPolicy: []apiextensionsv1.JSON{}},
 	} {
@@ -68,7 +68,7 @@ func TestParseAuthKeepsASinglePart(t *testing.T) {
 }
 
 // Proves: R74, R7 (the message has the path, but not the value).
-func TestParseAuthReportsWrongForms(t *testing.T) {
+func TestParseAuthReportsInvalidTypes(t *testing.T) {
 	_, problems := parseAuth(&v1alpha2.AuthSpec{
 		Settings: openJSON(`"hunter2"`), SecretRefs: openJSON(`{"a": "hunter2", "b": {"name": "s"}}`), Tenancy: openJSON(`[1]`),
 		AccessPolicy: []apiextensionsv1.JSON{*openJSON(`{}`), *openJSON(`7`)}, RoutePolicy: []apiextensionsv1.JSON{*openJSON(`["x"]`)},

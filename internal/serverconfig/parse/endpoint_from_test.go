@@ -26,7 +26,7 @@ func parseSpec(t *testing.T, text string) *Spec {
 }
 
 // Proves: R3, R74 (each message has the field and the fix).
-func TestEndpointFromSaysWhatIsWrong(t *testing.T) {
+func TestEndpointFromReportsErrors(t *testing.T) {
 	for entry, want := range map[string]string{
 		"endpointFrom: {kind: InferenceService, name: m}":                       "",
 		"endpointFrom: {kind: LLMInferenceService, name: m, namespace: models}": "",
@@ -85,7 +85,7 @@ func TestEndpointReferencesAreBounded(t *testing.T) {
 }
 
 // Proves: NFR-001 (addresses are set in a copy, because the parsed spec is shared).
-func TestWithEndpointsLeavesTheSpecAsItIs(t *testing.T) {
+func TestWithEndpointsDoesNotChangeTheSpec(t *testing.T) {
 	const text = `
 providers: {inference: [{id: a, provider: vllm, endpointFrom: {kind: Service, name: a}}, {id: b, provider: vllm, endpoint: "http://b"}]}
 resources: {tools: [{name: "mcp::c", endpointFrom: {kind: Service, name: c}}]}`

@@ -48,7 +48,7 @@ func TestParseExternal(t *testing.T) {
 }
 
 // Proves: FR-014, FR-072, R46, R63.
-func TestParseExternalNamesWhatIsWrong(t *testing.T) {
+func TestParseExternalReportsErrors(t *testing.T) {
 	entries := make([]string, limits.ExternalProviders+1)
 	for i := range entries {
 		entries[i] = fmt.Sprintf(`{"providerId":"p%d","image":"i"}`, i)

@@ -86,7 +86,7 @@ func TestCheckBoundsNamesTheFieldAndTheBound(t *testing.T) {
 }
 
 // Proves: R63 (no parser decodes a value that is too large).
-func TestParsersRefuseWhatIsTooLarge(t *testing.T) {
+func TestParsersRejectTooLargeInput(t *testing.T) {
 	deep := nested(limits.OpenFieldLevels + 1)
 	wide := listOf("1", limits.OpenFieldNodes)
 	for name, problems := range map[string]problem.List{

@@ -132,7 +132,7 @@ func TestParseExpose(t *testing.T) {
 }
 
 // Proves: FR-005, R2, R33.
-func TestSecretKeyRefTakesBothForms(t *testing.T) {
+func TestSecretKeyRefAcceptsBothForms(t *testing.T) {
 	path := field.NewPath("spec", "storage", "kv", "password")
 	nested := &v1alpha2.SecretKeySelector{Name: new("s"), Key: new("k")}
 	for _, ref := range []v1alpha2.SecretKeyRef{{Name: new("s"), Key: new("k")}, {SecretKeyRef: nested}} {
@@ -154,7 +154,7 @@ func TestSecretKeyRefTakesBothForms(t *testing.T) {
 }
 
 // Invalid JSON can only come from a program. It is an error, not a panic.
-func TestParseRefusesWhatIsNotJSON(t *testing.T) {
+func TestParseRejectsInvalidJSON(t *testing.T) {
 	broken := apiextensionsv1.JSON{Raw: []byte("{" + canary)}
 	_, providerProblems := parseProviderField(&broken, field.NewPath("p"), nil)
 	_, modelProblems := parseModels([]apiextensionsv1.JSON{broken})

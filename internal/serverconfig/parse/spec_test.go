@@ -50,7 +50,7 @@ func TestParseReadsAllOpenFields(t *testing.T) {
 	}
 }
 
-func TestParseExposesNothingWhereTheFieldIsWrong(t *testing.T) {
+func TestParseExposesNothingIfTheFieldIsInvalid(t *testing.T) {
 	s := Parse(&v1alpha2.LlamaStackDistributionSpec{Networking: &v1alpha2.NetworkingSpec{Expose: open(`{"hostname": 5}`)}})
 	if s.Expose != (Expose{}) || len(s.ExposeProblems) != 1 || len(s.Problems) > 0 {
 		t.Errorf("%+v", s)
@@ -66,7 +66,7 @@ func TestParseStopsAtTheBounds(t *testing.T) {
 }
 
 // Proves: R34.
-func TestParseTakesTheLongestID(t *testing.T) {
+func TestParseAcceptsLongestID(t *testing.T) {
 	for length, count := range map[int]int{MaxProviderIDLength: 0, MaxProviderIDLength + 1: 1} {
 		id := strings.Repeat("a", length)
 		if _, problems := parseProviders(&v1alpha2.ProvidersSpec{Safety: open(`{"provider": "x", "id": "` + id + `"}`)}); len(problems) != count {

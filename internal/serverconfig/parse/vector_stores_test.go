@@ -11,7 +11,7 @@ import (
 )
 
 // Proves: R84.
-func TestReadVectorStoresRefusesWhatTheSchemaRefuses(t *testing.T) {
+func TestReadVectorStoresRejectsWhatTheSchemaRejects(t *testing.T) {
 	stores, problems := parseVectorStores([]v1alpha2.VectorStore{
 		{Name: "a", Provider: new("faiss"), EmbeddingModel: "m", EmbeddingDimension: new(int32(768)), ProviderVectorStoreID: new("b")},
 		{EmbeddingDimension: new(int32(0))},

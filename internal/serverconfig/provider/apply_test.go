@@ -100,7 +100,7 @@ func expectText(t *testing.T, what, got, want string) {
 // An entry starts from the base's entry with its id, which it replaces, or from the first one of its type.
 //
 // Proves: R9, FR-031, FR-032, FR-033, FR-035.
-func TestApplyLaysEntriesOverThoseOfTheBase(t *testing.T) {
+func TestApplyMergesEntriesIntoBase(t *testing.T) {
 	doc, entries, problems := applied(t, `
 apis: [vector_io]
 providers:
@@ -182,7 +182,7 @@ func TestApplyWritesNoEmptyConfig(t *testing.T) {
 }
 
 // Proves: R25.
-func TestApplyRefusesAnAPIThatTheReleaseLineLacks(t *testing.T) {
+func TestApplyRejectsAPIsMissingInReleaseLine(t *testing.T) {
 	doc, entries, problems := applied(t, "", "\n  safety: {provider: llama-guard}\n")
 	if !strings.HasPrefix(problems, "UnsupportedByRelease spec.providers.safety") || len(entries) > 0 || document.Keys(doc.Section("providers")) != nil {
 		t.Errorf("%s: %v, %v", problems, entries, document.Keys(doc.Section("providers")))
@@ -193,7 +193,7 @@ func TestApplyRefusesAnAPIThatTheReleaseLineLacks(t *testing.T) {
 func TestApplyStopsWithItsContext(t *testing.T) {
 	parsed := step.Parsed(t, "providers: {inference: {provider: bare}}\n")
 	ctx, cancel := context.WithCancelCause(t.Context())
-	cancel(errors.New("nobody waits"))
+	cancel(errors.New("caller stopped"))
 	doc := step.Document(t, "")
 	if entries := Apply(ctx, doc, invented(t), parsed.Providers, environment.NewSet(parsed.Source), &problem.Collector{}); entries != nil {
 		t.Errorf("%v", entries)
@@ -246,7 +246,7 @@ providers:
 // Missing locations are created in the configured backends and next to the base's files.
 //
 // Proves: R9.
-func TestApplyMakesTheStorageThatAProviderNeeds(t *testing.T) {
+func TestApplyAddsStorageOfProviders(t *testing.T) {
 	for sections, want := range map[string]string{
 		"storage: {backends: {memory: {type: kv_redis}, big: {type: sql_sqlite, db_path: /data/sql.db}, other: {type: kv_sqlite, db_path: /other/kv.db}}}\n": `
 			"db_path":"/data/vector_io_new.db","keys":{"backend":"memory","namespace":"vector_io::new::keys"},"note":null,"tables":{"backend":"big","table_name":"vector_io_new_tables"}`,

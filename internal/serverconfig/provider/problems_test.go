@@ -84,7 +84,7 @@ func TestEachMistakeInAnEntryHasItsMessage(t *testing.T) {
 // An unknown type is an error if other release lines have it or it looks misspelled; else the image may provide it.
 //
 // Proves: R25, R34, R74.
-func TestUnknownTypeIsMisspelledOrElsewhereOrTheImages(t *testing.T) {
+func TestUnknownTypeSuggestsSpellingAPIOrImage(t *testing.T) {
 	for providers, want := range map[string]string{
 		"{provider: fulll}":           "Error spec.providers.inference.provider: Unsupported value",
 		"{provider: 'remote::fulll'}": "Warning spec.providers.inference.provider",

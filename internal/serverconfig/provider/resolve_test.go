@@ -135,7 +135,7 @@ func TestTableName(t *testing.T) {
 }
 
 // Proves: R7, R29.
-func TestStatusHidesWhatLooksSecret(t *testing.T) {
+func TestStatusHidesSecretLikeValues(t *testing.T) {
 	for _, providerType := range []string{"remote::nested", "remote::unknown"} {
 		p, _ := resolveMade(t, parse.Provider{Type: providerType, Settings: map[string]any{
 			"free": map[string]any{"Authorization": "Bearer hunter2", "X-Api-Key": "hunter2", "shown": "blue"},
@@ -163,7 +163,7 @@ func TestUnknownSecretFieldSuggestsFieldsOfTheEntry(t *testing.T) {
 }
 
 // Proves: R74.
-func TestUnfitValuesAreShownUnlessTheyMayBeSecret(t *testing.T) {
+func TestInvalidValuesAreShownUnlessTheyMayBeSecret(t *testing.T) {
 	line, err := catalog.Parse([]byte(`
 line: "9.9"
 package: made

@@ -12,7 +12,7 @@ import (
 // Each field type accepts the values that the server's parser accepts, and describes them in words.
 //
 // Proves: R34, FR-075.
-func TestFieldsTakeWhatTheServerTakes(t *testing.T) {
+func TestFieldsAcceptWhatTheServerAccepts(t *testing.T) {
 	list, dict := []any{}, map[string]any{}
 	for _, c := range []struct {
 		field catalog.Field
@@ -89,7 +89,7 @@ func TestFieldsTakeWhatTheServerTakes(t *testing.T) {
 // Null is accepted in fields that are nullable, of any type, or optional.
 //
 // Proves: R34.
-func TestFieldsTakeNullWhereTheServerDoes(t *testing.T) {
+func TestFieldsAcceptNullIfTheServerDoes(t *testing.T) {
 	for _, field := range []catalog.Field{
 		{Type: catalog.TypeString},
 		{Type: catalog.TypeString, Required: true, Nullable: true},

@@ -14,7 +14,7 @@ import (
 )
 
 // Proves: FR-075, R16.
-func TestMissingAPISaysWhenAndWhatInstead(t *testing.T) {
+func TestMissingAPIReportsReleaseLinesAndAlternative(t *testing.T) {
 	found := map[string]bool{}
 	for _, name := range catalog.Lines() {
 		line, _ := catalog.Get(name)
@@ -53,7 +53,7 @@ func TestMissingAPISaysWhenAndWhatInstead(t *testing.T) {
 }
 
 // Proves: FR-075, R90 (the message suggests other release lines only if there are any).
-func TestElsewhere(t *testing.T) {
+func TestOtherReleaseLines(t *testing.T) {
 	lines := catalog.Lines()
 	for want, some := range map[string][]string{
 		"": nil,
@@ -78,7 +78,7 @@ func TestElsewhere(t *testing.T) {
 }
 
 // Proves: FR-029.
-func TestSchemaVersionRefusesWhatItCannotEdit(t *testing.T) {
+func TestSchemaVersionRejectsUnknownVersions(t *testing.T) {
 	for text, want := range map[string]struct {
 		version int32
 		shown   string

@@ -11,10 +11,13 @@ import (
 
 // Lines returns the release lines that support all of the base's sections, APIs, provider types, fields and stores,
 // oldest first. Several release lines usually do, so callers must not infer the server's release line from it.
-func Lines(b *document.Base) []string {
+func Lines(b *document.Base) []string { return LinesOf(b.Root()) }
+
+// LinesOf does the same as Lines for the tree of a configuration.
+func LinesOf(root *yaml.Node) []string {
 	var supporting []string
 	for _, name := range catalog.Lines() {
-		if line, _ := catalog.Get(name); supports(line, b.Root()) {
+		if line, _ := catalog.Get(name); supports(line, root) {
 			supporting = append(supporting, name)
 		}
 	}

@@ -53,10 +53,10 @@ func TestLines(t *testing.T) {
 		"a field of the server": {
 			"server: {insecure: true}", all[slices.Index(all, "1.2"):],
 		},
-		"of no line":             {"what: 1", []string{}},
-		"old and new":            {"apis: [agents, skills]", []string{}},
-		"what the image brings":  {"providers: {inference: [{provider_id: a, provider_type: 'remote::mine', module: mine}]}", all},
-		"a provider of nobody's": {"providers: {inference: [{provider_id: a, provider_type: 'remote::mine'}]}", []string{}},
+		"of no line":            {"what: 1", []string{}},
+		"old and new":           {"apis: [agents, skills]", []string{}},
+		"what the image brings": {"providers: {inference: [{provider_id: a, provider_type: 'remote::mine', module: mine}]}", all},
+		"an unknown provider":   {"providers: {inference: [{provider_id: a, provider_type: 'remote::mine'}]}", []string{}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := schemasOf(t, []byte(c.base)); !slices.Equal(got, c.want) {

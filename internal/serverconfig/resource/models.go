@@ -21,7 +21,7 @@ import (
 
 // Keys in a model's metadata for fields of the custom resource.
 const (
-	contextLengthKey      = "context_length"
+	ContextLengthKey      = "context_length"
 	quantizationKey       = "quantization"
 	EmbeddingDimensionKey = "embedding_dimension"
 )
@@ -181,7 +181,7 @@ func (r *registration) modelMetadata(m *parse.Model) map[string]any {
 		metadata[key] = value
 	}
 	if m.ContextLength != nil {
-		put(contextLengthKey, "contextLength", *m.ContextLength)
+		put(ContextLengthKey, "contextLength", *m.ContextLength)
 	}
 	if m.Quantization != "" {
 		put(quantizationKey, "quantization", m.Quantization)

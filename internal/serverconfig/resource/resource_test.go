@@ -143,7 +143,7 @@ func TestApplyRegistersModels(t *testing.T) {
 			want:     "{models: [{model_id: m, provider_id: v, model_type: rerank}]}",
 			problems: "UnsupportedByRelease spec.resources.models[0].modelType\n",
 		},
-		"a release line of which nobody knows the types": {
+		"a release line with unknown types": {
 			base: vllm, uses: "inference/v " + models + "[0]\n", spec: "resources: {models: [{name: m, modelType: rerank}]}",
 			want:   "{models: [{model_id: m, provider_id: v, model_type: rerank}]}",
 			change: func(l *catalog.Line) { l.Objects = nil },
@@ -172,7 +172,7 @@ func TestServedNameFollowsTheReleaseLine(t *testing.T) {
 	}
 }
 
-func TestServedModelsLeavesOutWhatIsNotThere(t *testing.T) {
+func TestServedModelsOmitsMissingModels(t *testing.T) {
 	doc := step.Document(t, `
 registered_resources:
   models:
@@ -199,7 +199,7 @@ func TestApplyEndsWithItsContext(t *testing.T) {
 }
 
 // In a list with many faults, each fault over the limit is counted once.
-func TestApplyCountsWhatIsNotShown(t *testing.T) {
+func TestApplyCountsOmittedProblems(t *testing.T) {
 	for _, spec := range []string{
 		"resources: {models: [m]}", "resources: {models: [{name: m, provider: gone}]}", "resources: {shields: [s]}", "resources: {shields: [{id: s, provider: gone}]}",
 		"resources: {shields: [{id: s, provider: g}]}", "resources: {tools: [nonsense]}", "resources: {tools: [websearch]}",

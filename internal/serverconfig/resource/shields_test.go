@@ -128,7 +128,7 @@ providers:
 	}
 }
 
-func TestApplyNamesTheModelsThatAShieldCanAsk(t *testing.T) {
+func TestApplyListsModelsForShields(t *testing.T) {
 	const providers = "providers: {safety: [{provider_id: g, provider_type: inline::llama-guard}], inference: [{provider_id: v, provider_type: remote::vllm}]}\n"
 	for _, models := range []string{
 		"", "{model_id: b, provider_id: v}, {model_id: a, provider_id: v}, {model_id: x, provider_model_id: a, provider_id: v}",
@@ -140,7 +140,7 @@ func TestApplyNamesTheModelsThatAShieldCanAsk(t *testing.T) {
 }
 
 // Proves: R39.
-func TestApplyKeepsADefaultShieldThatIsThere(t *testing.T) {
+func TestApplyKeepsExistingDefaultShield(t *testing.T) {
 	const scanner = "providers: {safety: [{provider_id: s, provider_type: inline::code-scanner}]}\n"
 	for name, c := range map[string]struct{ shields, safety, want string }{
 		"no default":             {safety: "{}", want: "{}"},

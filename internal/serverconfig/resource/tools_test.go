@@ -58,7 +58,7 @@ func TestApplyRegistersToolGroups(t *testing.T) {
 			spec: "resources: {tools: [{name: websearch, provider: w}]}", want: absent,
 			problems: "InvalidField spec.resources.tools[0].provider\n",
 		},
-		"one that nobody knows": {
+		"an unknown tool": {
 			line: "0.6", base: "providers: {tool_runtime: [{provider_id: w, provider_type: remote::own}]}\n",
 			spec: "resources: {tools: [{name: websearch, provider: w}]}", want: group("w"), uses: usesTool("w"),
 		},
@@ -145,7 +145,7 @@ providers:
 const mcpType = "remote::model-context-protocol"
 
 // Proves: FR-043, R10.
-func TestApplyMakesToolGroupsOfMCPServers(t *testing.T) {
+func TestApplyCreatesToolGroupsForMCPServers(t *testing.T) {
 	const server = "providers: {tool_runtime: [{provider_id: m, provider_type: " + mcpType + "}]}\n"
 	group := func(provider string) string {
 		return "{tool_groups: [{toolgroup_id: 'mcp::github', provider_id: " + provider + ", mcp_endpoint: {uri: 'http://g'}}]}"
@@ -200,7 +200,7 @@ func TestApplyMakesToolGroupsOfMCPServers(t *testing.T) {
 }
 
 // Proves: FR-043, R10.
-func TestApplyMakesConnectorsOfMCPServers(t *testing.T) {
+func TestApplyCreatesConnectorsForMCPServers(t *testing.T) {
 	const tool = "resources: {tools: [{name: 'mcp::github', endpoint: 'http://g'}]}"
 	connector := func(id string) string { return "{connector_id: " + id + ", connector_type: mcp, url: 'http://g'}" }
 	run(t, "connectors", map[string]testCase{
@@ -222,7 +222,7 @@ func TestApplyMakesConnectorsOfMCPServers(t *testing.T) {
 	})
 }
 
-func TestApplyWarnsOfMCPServersWhoseToolsNobodyAsksFor(t *testing.T) {
+func TestApplyWarnsOfUnusedMCPServers(t *testing.T) {
 	const spec = "{providers: {inference: {provider: vllm, id: v, endpoint: 'http://x'}, toolRuntime: [{provider: model-context-protocol, id: a, endpoint: 'http://a'}, " +
 		"{provider: model-context-protocol, id: b}, {provider: brave-search, id: c, endpoint: 'http://c'}, {provider: own, id: d, endpoint: 'http://d'}, " +
 		"{provider: model-context-protocol, id: e, endpoint: 'http://e'}]}, resources: {tools: [{name: 'mcp::e'}]}}"
@@ -232,7 +232,7 @@ func TestApplyWarnsOfMCPServersWhoseToolsNobodyAsksFor(t *testing.T) {
 }
 
 // A missing key is not reported if a tool provider of the spec is invalid.
-func TestApplyDoesNotWarnOfKeysBesideAWrongProvider(t *testing.T) {
+func TestApplyDoesNotWarnOfKeysOfInvalidProvider(t *testing.T) {
 	c := testCase{line: "0.6", base: "providers: {tool_runtime: [{provider_id: b, provider_type: remote::brave-search}]}\n", spec: "resources: {tools: [websearch]}"}
 	for path, want := range map[string]int{"spec.providers.toolRuntime.provider": 0, "spec.providers.inference.provider": 1} {
 		found := &problem.Collector{}
@@ -244,7 +244,7 @@ func TestApplyDoesNotWarnOfKeysBesideAWrongProvider(t *testing.T) {
 	}
 }
 
-func TestApplyNamesTheToolsThatThereAre(t *testing.T) {
+func TestApplyListsExistingTools(t *testing.T) {
 	for spec, want := range map[string]string{
 		"resources: {tools: [websearh]}":    "InvalidField spec.resources.tools[0]\n",
 		"resources: {tools: [websearch]}":   "ProviderNotEnabled spec.resources.tools[0]\n",

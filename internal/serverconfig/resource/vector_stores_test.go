@@ -73,7 +73,7 @@ func TestApplyRegistersVectorStores(t *testing.T) {
 			base: two + models, spec: spec("{name: s, provider: h, embeddingModel: m}") + "\nworkload: {overrides: {env: [{name: H, value: x}]}}",
 			want: registered(stores("'${env.H:+h}'", "v/m", "4")), uses: uses("h"),
 		},
-		"a model that nobody registers": {
+		"an unregistered model": {
 			base: one + models, spec: spec("{name: s, embeddingModel: gone}"), want: registered("[]"),
 			problems: "BrokenReference spec.resources.vectorStores[0].embeddingModel\n",
 		},
@@ -107,7 +107,7 @@ func TestApplyRegistersVectorStores(t *testing.T) {
 }
 
 // Proves: R84.
-func TestVectorStoresNameTheEmbeddingModelsThatThereAre(t *testing.T) {
+func TestVectorStoresListExistingEmbeddingModels(t *testing.T) {
 	const (
 		base = "providers:\n  inference: [{provider_id: v, provider_type: remote::vllm}, {provider_id: w, provider_type: remote::vllm}]\n" +
 			"  vector_io: [{provider_id: f, provider_type: inline::faiss}]\n"

@@ -130,7 +130,7 @@ func TestApplyTelemetrySetsVariables(t *testing.T) {
 }
 
 // Proves: FR-034, FR-075, R38.
-func TestApplyTelemetryReportsWhatAnExporterCannotHave(t *testing.T) {
+func TestApplyTelemetryReportsInvalidExporters(t *testing.T) {
 	for telemetryText, want := range map[string]string{
 		"[{id: a, provider: otel, endpoint: 'http://c'}, {id: b, provider: otel, endpoint: 'http://d'}]": "ConflictingFields spec.providers.telemetry[1]\n",
 		"{provider: otel}":                                  "MissingField spec.providers.telemetry.endpoint\n",

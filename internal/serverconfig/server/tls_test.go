@@ -74,7 +74,7 @@ func TestTLSOfEveryLine(t *testing.T) {
 }
 
 // Proves: FR-061 (TLS and client certificates need both files; only the operator's files are mounted).
-func TestTLSTakesBothFiles(t *testing.T) {
+func TestTLSRequiresBothFiles(t *testing.T) {
 	for _, c := range []struct {
 		tls                       TLS
 		enabled, clients, mounted bool

@@ -200,7 +200,7 @@ storage:
 // Errors name the field. They do not quote endpoints, which may hold a password.
 //
 // Proves: FR-050, FR-050a, FR-050b, FR-075, R7.
-func TestApplyReportsWhatStorageCannotBe(t *testing.T) {
+func TestApplyReportsInvalidStorage(t *testing.T) {
 	for name, c := range map[string]struct{ line, base, spec, want string }{
 		"an endpoint without Redis": {
 			spec: "storage: {kv: {endpoint: redis.ns}}", want: "ConflictingFields spec.storage.kv.endpoint\n",
@@ -302,7 +302,7 @@ providers:
 }
 
 // A backend type is rejected if the release line lacks it or its credential form is unknown.
-func TestApplyRefusesBackendsThatTheReleaseLineLacks(t *testing.T) {
+func TestApplyRejectsBackendsMissingInReleaseLine(t *testing.T) {
 	const spec = "storage: {kv: {type: redis, endpoint: h}, sql: {type: postgres, connectionString: {name: a, key: b}}}"
 	for name, backends := range map[string]map[string]catalog.Backend{"absent": {}, "unknown credentials": {"kv_redis": {}, "sql_postgres": {}}} {
 		line := step.Newest(t)
@@ -318,7 +318,7 @@ func TestApplyRefusesBackendsThatTheReleaseLineLacks(t *testing.T) {
 // Depending on the release line, PostgreSQL gets the connection string as a whole or in parts.
 //
 // Proves: FR-051, R49.
-func TestApplyWritesCredentialsAsTheReleaseLineTakesThem(t *testing.T) {
+func TestApplyWritesCredentialsForReleaseLine(t *testing.T) {
 	const spec = "storage: {sql: {type: postgres, connectionString: {name: creds, key: dsn}}}"
 	for credentials, want := range map[catalog.CredentialForm][2]string{
 		catalog.CredentialsURI:   {`"connection_string":"${env.LLSD_STORAGE_SQL_CONNECTION_STRING}"`, "LLSD_STORAGE_SQL_CONNECTION_STRING=creds/dsn the connection string\n"},
@@ -408,7 +408,7 @@ func TestSecretUsesNamesTheSecretsOfTheStorage(t *testing.T) {
 	}
 }
 
-func TestDefaultBackendPrefersTheServersOwnName(t *testing.T) {
+func TestDefaultBackendPrefersNameOfTheServer(t *testing.T) {
 	for text, want := range map[string]string{
 		"{a: {type: kv_redis}, kv_default: {type: kv_sqlite}}":              "kv_default",
 		"{s: {type: sql_sqlite}, a: {type: kv_redis}, b: {type: kv_redis}}": "a",

@@ -116,7 +116,7 @@ func notified(p *Prober) []string {
 }
 
 // Proves: L-03, FR-060 (few probes go to the server's own port, and only a changed result starts a reconcile).
-func TestProberAsksPerRollout(t *testing.T) {
+func TestProberProbesOncePerRollout(t *testing.T) {
 	inBubble(t, succeed, func(t *testing.T, p *Prober, servers *fakeServers, _ context.CancelFunc) {
 		port := int32(9000)
 		cr := stack("a")
@@ -157,7 +157,7 @@ func TestProberAsksPerRollout(t *testing.T) {
 }
 
 // Proves: L-03 (retries are bounded, and a silent server is probed again after the next rollout).
-func TestProberGivesUp(t *testing.T) {
+func TestProberStopsRetrying(t *testing.T) {
 	inBubble(t, refuse, func(t *testing.T, p *Prober, servers *fakeServers, _ context.CancelFunc) {
 		cr := stack("a")
 		p.Observe(cr, rollout(1), "pod", serverprobe.Server{URL: serverURL})
@@ -190,7 +190,7 @@ func TestProberGivesUp(t *testing.T) {
 }
 
 // Shortly after a rollout a terminating pod can respond; the new server's response replaces its result.
-func TestProberOutlastsTheFormerServer(t *testing.T) {
+func TestProberReplacesResultOfFormerServer(t *testing.T) {
 	tries := 0
 	former := func(ctx context.Context, url string) (*serverprobe.Observation, error) {
 		tries++
@@ -212,7 +212,7 @@ func TestProberOutlastsTheFormerServer(t *testing.T) {
 }
 
 // Proves: R82, L-03 (a terminating pod gave all responses, whose result stays until the new pod responds).
-func TestProberAsksAgainWhenThePodsChange(t *testing.T) {
+func TestProberProbesAgainWhenPodsChange(t *testing.T) {
 	var version atomic.Value
 	version.Store("0.7.0")
 	current := func(context.Context, string) (*serverprobe.Observation, error) {
@@ -248,7 +248,7 @@ func TestProberAsksAgainWhenThePodsChange(t *testing.T) {
 	})
 }
 
-func TestProberHearsALateServer(t *testing.T) {
+func TestProberDetectsLateServer(t *testing.T) {
 	tries := 0
 	late := func(ctx context.Context, url string) (*serverprobe.Observation, error) {
 		tries++
@@ -310,7 +310,7 @@ func TestProberKeepsItsIntervalOverRollouts(t *testing.T) {
 }
 
 // A recreated Service has a new address for the same pods.
-func TestProberAsksAgainAtAnotherAddress(t *testing.T) {
+func TestProberProbesNewAddress(t *testing.T) {
 	inBubble(t, succeed, func(t *testing.T, p *Prober, servers *fakeServers, _ context.CancelFunc) {
 		for _, url := range []string{"http://10.0.0.1:8321", "http://10.0.0.2:8321"} {
 			p.Observe(stack("a"), rollout(1), "pod", serverprobe.Server{URL: url})
@@ -323,7 +323,7 @@ func TestProberAsksAgainAtAnotherAddress(t *testing.T) {
 }
 
 // Deleting the resource, or a newer rollout, cancels pending probes.
-func TestProberForgets(t *testing.T) {
+func TestForgetCancelsProbes(t *testing.T) {
 	inBubble(t, hang, func(t *testing.T, p *Prober, servers *fakeServers, _ context.CancelFunc) {
 		key := types.NamespacedName{Namespace: "ai", Name: "a"}
 		p.Forget(key) // never observed
@@ -379,7 +379,7 @@ func TestProberSurvivesAPanic(t *testing.T) {
 		}
 		<-time.After(problem.PanicRetryDelay - time.Second)
 		if o, _ := p.Observe(stack("a"), rollout(1), "pod", serverprobe.Server{URL: serverURL}); o == nil {
-			t.Error("the other server was not heard")
+			t.Error("the other server's response was not read")
 		}
 		if got := servers.count(); got != 1+maxSuccesses {
 			t.Errorf("%d questions within the delay, want %d", got, 1+maxSuccesses)

@@ -48,7 +48,7 @@ func isObserved(p *Prober, name string, generation int64) bool {
 }
 
 // Proves: R63 (new silent servers delay a new server by seconds, later ones do not).
-func TestSilentServersDelayNoneThatAnswers(t *testing.T) {
+func TestSilentServersDelayNoOthers(t *testing.T) {
 	const namespaces, each = 20, 50
 	inBubble(t, mixed, func(t *testing.T, p *Prober, servers *fakeServers, cancel context.CancelFunc) {
 		for namespace := range namespaces {
@@ -88,7 +88,7 @@ func TestSilentServersDelayNoneThatAnswers(t *testing.T) {
 }
 
 // Proves: R63 (a silent server is probed a bounded number of times, its failure is reported, and nothing is left).
-func TestSilentServersAreGivenUp(t *testing.T) {
+func TestProbesOfSilentServersAreBounded(t *testing.T) {
 	inBubble(t, mixed, func(t *testing.T, p *Prober, servers *fakeServers, _ context.CancelFunc) {
 		observeSilent(p, "ai", 50)
 		<-time.After(24 * time.Hour)
@@ -103,7 +103,7 @@ func TestSilentServersAreGivenUp(t *testing.T) {
 }
 
 // Proves: R63, R82 (a response that takes longer than a first probe is read, and no failure is reported).
-func TestSlowServerIsHeard(t *testing.T) {
+func TestSlowServerIsRead(t *testing.T) {
 	const takes = 4 * time.Second
 	slow := func(ctx context.Context, url string) (*serverprobe.Observation, error) {
 		select {
@@ -118,7 +118,7 @@ func TestSlowServerIsHeard(t *testing.T) {
 		<-time.After(firstTimeout + firstProbeDelay + takes)
 		synctest.Wait()
 		if !isObserved(p, "a", 1) {
-			t.Error("the server is not heard")
+			t.Error("the server's response is not read")
 		}
 		if got := notified(p); len(got) != 1 {
 			t.Errorf("announced %v, want the answer", got)

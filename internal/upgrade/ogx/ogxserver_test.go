@@ -95,7 +95,7 @@ func configuration(t *testing.T, object map[string]any) string {
 }
 
 // Proves: R22, FR-075.
-func TestTheCommonPartComesBack(t *testing.T) {
+func TestCommonFieldsSurviveRoundTrip(t *testing.T) {
 	object := tree(t, common)
 	there, losses := ogx.From(object)
 	if len(losses) > 0 {
@@ -165,7 +165,7 @@ spec:
 }
 
 // Proves: R22 (a second conversion of a sample loses nothing).
-func TestSamplesComeBack(t *testing.T) {
+func TestSamplesSurviveRoundTrip(t *testing.T) {
 	samples, err := filepath.Glob("../../../config/samples/v1alpha2-*.yaml")
 	if err != nil || len(samples) == 0 {
 		t.Fatal(samples, err)
@@ -185,7 +185,7 @@ func TestSamplesComeBack(t *testing.T) {
 }
 
 // Proves: R22, FR-075.
-func TestWhatCannotBeSaidIsNamed(t *testing.T) {
+func TestInconvertibleFieldsAreReported(t *testing.T) {
 	for name, c := range map[string]struct {
 		convert func(map[string]any) (map[string]any, []ogx.Loss)
 		text    string

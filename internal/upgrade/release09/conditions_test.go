@@ -14,7 +14,7 @@ import (
 )
 
 // Proves: R18 (conditions of release 0.9 follow the observed state, and each reason is documented).
-func TestConditionsReportWhatWasObserved(t *testing.T) {
+func TestConditionsReportObservations(t *testing.T) {
 	pvc := func(phase corev1.PersistentVolumeClaimPhase) *corev1.PersistentVolumeClaim {
 		return &corev1.PersistentVolumeClaim{
 			ObjectMeta: metav1.ObjectMeta{Name: "my-server-pvc"}, Status: corev1.PersistentVolumeClaimStatus{Phase: phase},

@@ -13,7 +13,7 @@ import (
 
 // Proves: R78, L-08 (managers and owners decide; an update by "manager", a common name, does not count after this
 // operator's apply).
-func TestWhoseAnObjectIs(t *testing.T) {
+func TestObjectOwnership(t *testing.T) {
 	entry := func(manager, operation, subresource string) metav1.ManagedFieldsEntry {
 		return metav1.ManagedFieldsEntry{Manager: manager, Operation: metav1.ManagedFieldsOperationType(operation), Subresource: subresource}
 	}
@@ -26,15 +26,15 @@ func TestWhoseAnObjectIs(t *testing.T) {
 		written, orphan bool
 		kept            int
 	}{
-		"release 0.9's":                    {[]metav1.ManagedFieldsEntry{created, applied, status}, true, true, false, 2},
-		"release 0.9's, only created":      {[]metav1.ManagedFieldsEntry{created}, true, true, false, 1},
-		"release 0.9's, without owner":     {[]metav1.ManagedFieldsEntry{created}, false, true, true, 1},
-		"adopted":                          {[]metav1.ManagedFieldsEntry{own, replicas, status}, true, false, false, 0},
-		"adopted and applied again":        {[]metav1.ManagedFieldsEntry{own, applied}, true, true, false, 1},
-		"updated by another manager":       {[]metav1.ManagedFieldsEntry{own, created}, true, false, false, 0},
-		"adopted, and the owner taken out": {[]metav1.ManagedFieldsEntry{own, created}, false, false, true, 1},
-		"somebody else's":                  {[]metav1.ManagedFieldsEntry{kubectl}, false, false, false, 1},
-		"somebody else's, with its status": {[]metav1.ManagedFieldsEntry{status}, false, false, false, 0},
+		"release 0.9's":                      {[]metav1.ManagedFieldsEntry{created, applied, status}, true, true, false, 2},
+		"release 0.9's, only created":        {[]metav1.ManagedFieldsEntry{created}, true, true, false, 1},
+		"release 0.9's, without owner":       {[]metav1.ManagedFieldsEntry{created}, false, true, true, 1},
+		"adopted":                            {[]metav1.ManagedFieldsEntry{own, replicas, status}, true, false, false, 0},
+		"adopted and applied again":          {[]metav1.ManagedFieldsEntry{own, applied}, true, true, false, 1},
+		"updated by another manager":         {[]metav1.ManagedFieldsEntry{own, created}, true, false, false, 0},
+		"adopted, and the owner taken out":   {[]metav1.ManagedFieldsEntry{own, created}, false, false, true, 1},
+		"another manager's":                  {[]metav1.ManagedFieldsEntry{kubectl}, false, false, false, 1},
+		"another manager's, with its status": {[]metav1.ManagedFieldsEntry{status}, false, false, false, 0},
 	} {
 		o := &metav1.ObjectMeta{Labels: map[string]string{names.LabelManagedBy: names.ManagedBy}, ManagedFields: c.entries}
 		if c.controlled {

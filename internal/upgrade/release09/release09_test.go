@@ -21,7 +21,7 @@ func deployment(annotations map[string]string, containers ...corev1.Container) *
 }
 
 // Proves: R78 (a Deployment without the build annotation is release 0.9's).
-func TestLeft(t *testing.T) {
+func TestIsUnadopted(t *testing.T) {
 	if release09.IsUnadopted(nil) || release09.IsUnadopted(deployment(map[string]string{names.AnnotationBuild: "1"})) {
 		t.Error("this operator's Deployment, or none, is taken for release 0.9's")
 	}

@@ -13,7 +13,7 @@ import (
 )
 
 // Proves: R78.
-func TestNeedsSwitchoverOnlyWherePodsOfRelease09Run(t *testing.T) {
+func TestNeedsSwitchoverOnlyWithRunningPodsOfRelease09(t *testing.T) {
 	change := func(change func(*appsv1.Deployment)) *appsv1.Deployment {
 		d := deployment(nil)
 		change(d)
@@ -41,7 +41,7 @@ func TestNeedsSwitchoverOnlyWherePodsOfRelease09Run(t *testing.T) {
 // Proves: R78 (other annotations stay, and the caller's map is not changed).
 func TestHoldRolloutStartsAllNewPodsAndKeepsTheOldOnes(t *testing.T) {
 	if release09.IsHeld(nil) || release09.IsHeld(deployment(nil)) {
-		t.Error("a rollout is held that nobody has held")
+		t.Error("a rollout is held without the annotation")
 	}
 	for _, annotations := range []map[string]string{nil, {"team": "a"}} {
 		before := maps.Clone(annotations)

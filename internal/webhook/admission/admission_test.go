@@ -182,7 +182,7 @@ func TestForbiddenIsRefusedWithItsField(t *testing.T) {
 }
 
 // Proves: R52, R57 (errors of v1alpha1 objects are warnings in terms of v1alpha2).
-func TestV1alpha1IsNeverRefused(t *testing.T) {
+func TestV1alpha1IsNeverRejected(t *testing.T) {
 	for _, c := range []struct{ name, spec, want string }{
 		{"my-stack", "distribution: {name: startr}", "spec.distribution.name: Unsupported value: "},
 		{"my-stack", "distribution: {}", "spec.distribution: Required value: set a name or an image"},
@@ -240,7 +240,7 @@ func TestLookupFailed(t *testing.T) {
 }
 
 // Proves: FR-074, R20, R57, R64 (ConfigMaps that were not read cause no errors).
-func TestValidateMakesNothingUpOfConfigMaps(t *testing.T) {
+func TestValidateAssumesNothingAboutConfigMaps(t *testing.T) {
 	cr := resource(t, "my-stack", "distribution: {image: 'registry.example/ogx:1.2.0'}\noverrideConfig: {configMapName: mine}\nnetworking: {tls: {caBundle: {configMapName: trusted-ca}}}")
 	in, faults := gatherInputs(t, cr)
 	in.Distribution.ForeignImage = true
@@ -289,7 +289,7 @@ func TestNeeded(t *testing.T) {
 }
 
 // Proves: R63.
-func TestRefusalIsShortWhateverIsSent(t *testing.T) {
+func TestRejectionMessageIsBounded(t *testing.T) {
 	cr := resource(t, "my-stack", "distribution: {name: "+strings.Repeat("a", 1_000_000)+"}")
 	in, faults := gatherInputs(t, cr)
 	for _, version := range []string{"v1alpha2", "v1alpha1"} {

@@ -157,7 +157,7 @@ func (w *world) injected() [][]byte {
 }
 
 // Proves: L-27 (the CRD and the webhook configuration get the CA bundle, and a second reconcile writes nothing).
-func TestKeeperMakesAndInjects(t *testing.T) {
+func TestKeeperCreatesAndInjectsCertificate(t *testing.T) {
 	w := newWorld(t, crd(testNamespace), validation(testNamespace, "other"))
 	k := w.keeper()
 	w.reconcile(k)
@@ -254,7 +254,7 @@ func TestKeeperIgnoresWebhooksOfImpossibleServices(t *testing.T) {
 }
 
 // Proves: L-27 (certificates from a clock that was ahead are replaced at once, with one write).
-func TestKeeperReplacesWhatAClockAheadMade(t *testing.T) {
+func TestKeeperReplacesCertificatesFromTheFuture(t *testing.T) {
 	w := newWorld(t, crd(testNamespace), validation(testNamespace))
 	now := epoch.Add(3 * time.Hour)
 	w.serverTime = func() time.Time { return now }
@@ -376,7 +376,7 @@ func TestTwoKeepers(t *testing.T) {
 }
 
 // A replica with stale reads must not inject a replaced CA bundle.
-func TestKeeperThatLagsInjectsNothing(t *testing.T) {
+func TestLaggingKeeperInjectsNothing(t *testing.T) {
 	w := newWorld(t, crd(testNamespace), validation(testNamespace))
 	k := w.keeper()
 	w.reconcile(k)
@@ -450,7 +450,7 @@ func TestKeeperWithoutTargets(t *testing.T) {
 			t.Errorf("%s: %+v, writes %v", name, result, w.writes)
 		}
 		if err := k.Trusted(t.Context()); err == nil {
-			t.Errorf("%s: somebody trusts it", name)
+			t.Errorf("%s: an object trusts it", name)
 		}
 	}
 }

@@ -52,7 +52,7 @@ func accepts(t *testing.T, trusted, served map[string][]byte, at time.Time) erro
 }
 
 // Proves: L-27 (replicas and API servers with the content before or after each change work together).
-func TestDecadesGoBy(t *testing.T) {
+func TestCertificatesRotateOverDecades(t *testing.T) {
 	now := epoch
 	d := mustNext(t, Facts{Now: now})
 	did := map[string]int{}
@@ -196,7 +196,7 @@ func TestNextRefusesNamesThatNoCertificateCanHave(t *testing.T) {
 }
 
 // Proves: L-27.
-func TestAwayForAnyTime(t *testing.T) {
+func TestCertificatesRecoverAfterAnyDowntime(t *testing.T) {
 	data := mustNext(t, Facts{Now: epoch}).Data
 	for away := time.Duration(0); away < 12*365*day; away += 50 * day {
 		now, d := epoch.Add(away), Decision{Data: data}

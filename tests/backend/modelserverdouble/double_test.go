@@ -38,7 +38,7 @@ func call(t *testing.T, method, url, bearer, body string) (int, string) {
 	return status, string(answer)
 }
 
-func TestWrongOrMissingKeyIsRefusedInOpenAIsForm(t *testing.T) {
+func TestInvalidOrMissingKeyIsRejectedWithOpenAIError(t *testing.T) {
 	url := serve(t)
 	for _, bearer := range []string{"", "wrong", key + "x"} {
 		status, body := call(t, http.MethodGet, url+"/v1/models", bearer, "")

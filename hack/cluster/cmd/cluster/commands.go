@@ -19,7 +19,7 @@ import (
 )
 
 // parse parses flags and checks the number of arguments; most < 0 means no limit.
-func parse(flags *flag.FlagSet, args []string, least, most int) error {
+func parse(flags *flag.FlagSet, args []string, minArgs, maxArgs int) error {
 	flags.SetOutput(io.Discard) // main prints the error
 	if err := flags.Parse(args); errors.Is(err, flag.ErrHelp) {
 		flags.SetOutput(os.Stdout)
@@ -29,21 +29,21 @@ func parse(flags *flag.FlagSet, args []string, least, most int) error {
 	} else if err != nil {
 		return usageError{fmt.Errorf("%w (%s -h lists the flags)", err, flags.Name())}
 	}
-	if n := flags.NArg(); n < least || (most >= 0 && n > most) {
+	if n := flags.NArg(); n < minArgs || (maxArgs >= 0 && n > maxArgs) {
 		return usageError{fmt.Errorf("%s: unexpected number of arguments (%d): %q", flags.Name(), n, flags.Args())}
 	}
 	return nil
 }
 
-// place has the flags that select a cluster.
-type place struct{ name, dir string }
+// clusterFlags has the flags that select a cluster.
+type clusterFlags struct{ name, dir string }
 
-func (p *place) register(flags *flag.FlagSet) {
-	flags.StringVar(&p.name, "name", "default", "the cluster's `name`; chooses the directory unless --dir does")
-	flags.StringVar(&p.dir, "dir", "", "the cluster's `directory`, for it alone (default: below the cache, by name)")
+func (p *clusterFlags) register(flags *flag.FlagSet) {
+	flags.StringVar(&p.name, "name", "default", "the cluster's `name`; determines the directory unless --dir is set")
+	flags.StringVar(&p.dir, "dir", "", "the cluster's `directory`, used by nothing else (default: a directory of that name in the cache)")
 }
 
-func (p *place) resolve() (string, error) {
+func (p *clusterFlags) resolve() (string, error) {
 	if p.dir != "" {
 		return filepath.Abs(p.dir)
 	}
@@ -69,7 +69,7 @@ func (v tierValue) Set(text string) (err error) {
 
 func tierFlag(flags *flag.FlagSet) *state.Tier {
 	tier := state.ControlPlane
-	flags.Var(tierValue{&tier}, "tier", "`controlplane` (API server, no pods run) or node (pods run; Linux and root)")
+	flags.Var(tierValue{&tier}, "tier", "`controlplane` (API server, without pods) or node (runs pods; needs Linux and root)")
 	return &tier
 }
 
@@ -91,20 +91,20 @@ func build(ctx context.Context, flags *flag.FlagSet, args []string, out io.Write
 }
 
 func up(ctx context.Context, flags *flag.FlagSet, args []string, out io.Writer) error {
-	var where place
-	where.register(flags)
+	var selected clusterFlags
+	selected.register(flags)
 	tier, kubernetes := tierFlag(flags), kubernetesFlag(flags)
 	install := flags.Bool("install-packages", false, "install missing Debian packages with apt-get (tier node)")
-	timeout := flags.Duration("timeout", 3*time.Minute, "how long the start may take, without the build")
+	timeout := flags.Duration("timeout", 3*time.Minute, "timeout of the start, without the build")
 	if err := parse(flags, args, 0, 0); err != nil {
 		return err
 	}
-	dir, err := where.resolve()
+	dir, err := selected.resolve()
 	if err != nil {
 		return err
 	}
 	result, err := cluster.Up(ctx, cluster.Options{
-		Tier: *tier, Kubernetes: *kubernetes, Name: where.name, Dir: dir, InstallPackages: *install, Timeout: *timeout, Progress: os.Stderr,
+		Tier: *tier, Kubernetes: *kubernetes, Name: selected.name, Dir: dir, InstallPackages: *install, Timeout: *timeout, Progress: os.Stderr,
 	})
 	if err != nil {
 		return err
@@ -113,12 +113,12 @@ func up(ctx context.Context, flags *flag.FlagSet, args []string, out io.Writer) 
 }
 
 func status(ctx context.Context, flags *flag.FlagSet, args []string, out io.Writer) error {
-	var where place
-	where.register(flags)
+	var selected clusterFlags
+	selected.register(flags)
 	if err := parse(flags, args, 0, 0); err != nil {
 		return err
 	}
-	dir, err := where.resolve()
+	dir, err := selected.resolve()
 	if err != nil {
 		return err
 	}
@@ -133,22 +133,22 @@ func status(ctx context.Context, flags *flag.FlagSet, args []string, out io.Writ
 }
 
 func kubeconfig(ctx context.Context, flags *flag.FlagSet, args []string, out io.Writer) error {
-	var where place
-	where.register(flags)
+	var selected clusterFlags
+	selected.register(flags)
 	account := flags.String("serviceaccount", "", "the ServiceAccount as `NAMESPACE/NAME`")
 	file := flags.String("o", "", "write to this `file` instead of standard output")
-	life := flags.Duration("duration", 24*time.Hour, "how long the token holds; at least 10m")
+	lifetime := flags.Duration("duration", 24*time.Hour, "validity of the token; at least 10m")
 	if err := parse(flags, args, 0, 0); err != nil {
 		return err
 	}
 	if *account == "" {
-		return usageError{errors.New("kubeconfig: --serviceaccount NAMESPACE/NAME is needed")}
+		return usageError{errors.New("kubeconfig: --serviceaccount NAMESPACE/NAME is required")}
 	}
-	dir, err := where.resolve()
+	dir, err := selected.resolve()
 	if err != nil {
 		return err
 	}
-	data, err := cluster.ServiceAccountKubeconfig(ctx, dir, *account, *life)
+	data, err := cluster.ServiceAccountKubeconfig(ctx, dir, *account, *lifetime)
 	if err != nil {
 		return err
 	}
@@ -160,12 +160,12 @@ func kubeconfig(ctx context.Context, flags *flag.FlagSet, args []string, out io.
 }
 
 func load(ctx context.Context, flags *flag.FlagSet, args []string, _ io.Writer) error {
-	var where place
-	where.register(flags)
+	var selected clusterFlags
+	selected.register(flags)
 	if err := parse(flags, args, 1, -1); err != nil {
 		return err
 	}
-	dir, err := where.resolve()
+	dir, err := selected.resolve()
 	if err != nil {
 		return err
 	}
@@ -173,12 +173,12 @@ func load(ctx context.Context, flags *flag.FlagSet, args []string, _ io.Writer) 
 }
 
 func push(ctx context.Context, flags *flag.FlagSet, args []string, out io.Writer) error {
-	var where place
-	where.register(flags)
+	var selected clusterFlags
+	selected.register(flags)
 	if err := parse(flags, args, 2, 2); err != nil {
 		return err
 	}
-	dir, err := where.resolve()
+	dir, err := selected.resolve()
 	if err != nil {
 		return err
 	}
@@ -191,12 +191,12 @@ func push(ctx context.Context, flags *flag.FlagSet, args []string, out io.Writer
 }
 
 func down(ctx context.Context, flags *flag.FlagSet, args []string, _ io.Writer) error {
-	var where place
-	where.register(flags)
+	var selected clusterFlags
+	selected.register(flags)
 	if err := parse(flags, args, 0, 0); err != nil {
 		return err
 	}
-	dir, err := where.resolve()
+	dir, err := selected.resolve()
 	if err != nil {
 		return err
 	}

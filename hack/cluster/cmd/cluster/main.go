@@ -20,13 +20,13 @@ import (
 
 const usage = `usage: cluster COMMAND [FLAGS]
 
-  build       the programs of a tier into the cache
-  up          start a cluster, or find it running, and print how to use it as JSON
-  status      print the state of a cluster's processes; fails unless it is usable
-  kubeconfig  print a kubeconfig that acts as a ServiceAccount
+  build       compile the programs of a tier into the cache
+  up          start a cluster unless it already runs, and print its details as JSON
+  status      print the state of a cluster's processes; fails if the cluster is not usable
+  kubeconfig  print a kubeconfig of a ServiceAccount
   load        import image archives into the node
-  push        an image archive to the cluster's registry, print its reference
-  down        end a cluster and remove everything of it but its logs
+  push        upload an image archive to the cluster's registry, and print its reference
+  down        stop a cluster and remove its files except the logs
 
 cluster COMMAND -h lists the flags of a command.
 `
@@ -49,10 +49,10 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	err := run(ctx, os.Args[1:], os.Stdout)
 	stop()
-	var wrong usageError
+	var usageErr usageError
 	switch {
 	case err == nil, errors.Is(err, flag.ErrHelp):
-	case errors.As(err, &wrong):
+	case errors.As(err, &usageErr):
 		fmt.Fprintf(os.Stderr, "cluster: %v\n", err)
 		os.Exit(2)
 	default:

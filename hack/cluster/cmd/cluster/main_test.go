@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-func TestWrongCommandLines(t *testing.T) {
+func TestRunRejectsInvalidArguments(t *testing.T) {
 	for _, c := range []struct {
 		args []string
 		want string
@@ -20,17 +20,17 @@ func TestWrongCommandLines(t *testing.T) {
 		{[]string{"up", "extra"}, `unexpected number of arguments (1)`},
 		{[]string{"load"}, "unexpected number of arguments (0)"},
 		{[]string{"down", "--name", "../x"}, "use a plain name"},
-		{[]string{"kubeconfig"}, "--serviceaccount NAMESPACE/NAME is needed"},
+		{[]string{"kubeconfig"}, "--serviceaccount NAMESPACE/NAME is required"},
 	} {
 		err := run(t.Context(), c.args, &bytes.Buffer{})
-		var wrong usageError
-		if !errors.As(err, &wrong) || !strings.Contains(err.Error(), c.want) {
+		var usageErr usageError
+		if !errors.As(err, &usageErr) || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%q: got %v; want a usage error with %q", c.args, err, c.want)
 		}
 	}
 }
 
-func TestFailuresThatAreNotUsage(t *testing.T) {
+func TestErrorsWithoutACluster(t *testing.T) {
 	dir := t.TempDir()
 	for _, args := range [][]string{
 		{"status", "--dir", dir},
@@ -39,8 +39,8 @@ func TestFailuresThatAreNotUsage(t *testing.T) {
 		{"push", "--dir", dir, "image.tar", "a:1"},
 	} {
 		err := run(t.Context(), args, &bytes.Buffer{})
-		var wrong usageError
-		if err == nil || errors.As(err, &wrong) || !strings.Contains(err.Error(), "cluster up --dir "+dir) {
+		var usageErr usageError
+		if err == nil || errors.As(err, &usageErr) || !strings.Contains(err.Error(), "cluster up --dir "+dir) {
 			t.Errorf("%q: got %v; want an error that says how to start the cluster", args, err)
 		}
 	}

@@ -37,11 +37,11 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	layer, forget, err := options.layer()
+	layer, cleanup, err := options.layer()
 	if err != nil {
 		return err
 	}
-	defer forget()
+	defer cleanup()
 	image, err := imagefile.Image(layer, options.config, options.platform)
 	if err != nil {
 		return err

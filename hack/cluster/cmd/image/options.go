@@ -42,16 +42,16 @@ func parse(args []string) (options, error) {
 	flags.StringVar(&o.output, "output", "", "archive to write")
 	flags.BoolVar(&o.push, "push", false, "push the image to the registry that --ref names")
 	flags.StringVar(&o.config.User, "user", "", "numeric UID:GID that the container runs as (default 65532:65532 with --binary, none with --root)")
-	entrypoint := flags.String("entrypoint", "", "absolute path of what the container starts (default /NAME-OF-BINARY)")
+	entrypoint := flags.String("entrypoint", "", "absolute path of the program that the container starts (default /NAME-OF-BINARY)")
 	flags.StringVar(&o.config.WorkingDir, "workdir", "/", "working directory of the container")
 	platform := flags.String("platform", "linux/"+runtime.GOARCH, "platform of the binary")
-	flags.Func("label", "`KEY=VALUE` of a label (repeatable)", pair(func(key, value string) { o.config.Labels[key] = value }))
+	flags.Func("label", "`KEY=VALUE` of a label (repeatable)", keyValue(func(key, value string) { o.config.Labels[key] = value }))
 	flags.Func("env", "`KEY=VALUE` of an environment variable (repeatable; default PATH=/ with --binary)",
-		pair(func(key, value string) { o.config.Env = append(o.config.Env, key+"="+value) }))
-	flags.Func("file", "`SRC:DST` of a further file, DST absolute (repeatable, with --binary)", func(value string) error {
+		keyValue(func(key, value string) { o.config.Env = append(o.config.Env, key+"="+value) }))
+	flags.Func("file", "`SRC:DST` of an additional file, DST absolute (repeatable, with --binary)", func(value string) error {
 		source, destination, found := strings.Cut(value, ":")
 		if !found || source == "" {
-			return errors.New("want SRC:DST")
+			return errors.New("must be SRC:DST")
 		}
 		o.files = append(o.files, imagefile.File{Source: source, Destination: destination})
 		return nil
@@ -62,7 +62,7 @@ func parse(args []string) (options, error) {
 	if flags.NArg() > 0 {
 		return options{}, fmt.Errorf("unexpected argument %q", flags.Arg(0))
 	}
-	if err := o.content(*binary, *entrypoint); err != nil {
+	if err := o.complete(*binary, *entrypoint); err != nil {
 		return options{}, err
 	}
 	tag, err := name.NewTag(*ref, name.StrictValidation)
@@ -77,29 +77,29 @@ func parse(args []string) (options, error) {
 	return o, nil
 }
 
-// pair parses KEY=VALUE.
-func pair(set func(key, value string)) func(string) error {
+// keyValue parses KEY=VALUE.
+func keyValue(set func(key, value string)) func(string) error {
 	return func(text string) error {
 		key, value, found := strings.Cut(text, "=")
 		if !found || key == "" {
-			return errors.New("want KEY=VALUE")
+			return errors.New("must be KEY=VALUE")
 		}
 		set(key, value)
 		return nil
 	}
 }
 
-// content checks what goes into the image, and sets the defaults that depend on it.
-func (o *options) content(binary, entrypoint string) error {
+// complete checks what goes into the image, and sets the defaults that depend on it.
+func (o *options) complete(binary, entrypoint string) error {
 	switch {
 	case (binary == "") == (o.root == ""):
 		return errors.New("--binary or --root is required: the binary to pack, or the root file system")
 	case o.output == "" && !o.push:
-		return errors.New("nothing to do: give --output, --push, or both")
+		return errors.New("nothing to do: set --output, --push, or both")
 	case o.root != "" && len(o.files) > 0:
-		return errors.New("--file goes with --binary: put the file into the root file system")
+		return errors.New("--file requires --binary: add the file to the root file system")
 	case o.root != "" && entrypoint == "":
-		return errors.New("--root needs --entrypoint: the absolute path of what the container starts")
+		return errors.New("--root needs --entrypoint: the absolute path of the program that the container starts")
 	}
 	if binary != "" {
 		if entrypoint == "" {
@@ -114,14 +114,14 @@ func (o *options) content(binary, entrypoint string) error {
 		}
 	}
 	if o.config.User != "" && !numericUser.MatchString(o.config.User) {
-		return fmt.Errorf("--user %q: want UID:GID as numbers, such as 65532:65532", o.config.User)
+		return fmt.Errorf("--user %q: must be a numeric UID:GID, such as 65532:65532", o.config.User)
 	}
 	o.config.Entrypoint = []string{entrypoint}
 	return nil
 }
 
 // layer packs what is in the image. forget removes what the layer needs until the image is written.
-func (o *options) layer() (layer v1.Layer, forget func(), err error) {
+func (o *options) layer() (layer v1.Layer, cleanup func(), err error) {
 	if o.root == "" {
 		layer, err = imagefile.Files(o.files)
 		return layer, func() {}, err
@@ -134,13 +134,13 @@ func (o *options) layer() (layer v1.Layer, forget func(), err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	forget = func() { _ = os.Remove(scratch.Name()) }
+	cleanup = func() { _ = os.Remove(scratch.Name()) }
 	if err := scratch.Close(); err != nil {
-		return nil, forget, err
+		return nil, cleanup, err
 	}
 	if layer, err = imagefile.Tree(o.root, scratch.Name()); err != nil {
-		forget()
+		cleanup()
 		return nil, nil, err
 	}
-	return layer, forget, nil
+	return layer, cleanup, nil
 }

@@ -19,15 +19,15 @@ import (
 // owner.
 type Indexes struct{ Dir string }
 
-// claim is the content of a reservation: it is valid while Owner runs.
-type claim struct {
+// reservation is the content of a reservation file, valid while Owner runs.
+type reservation struct {
 	Dir   string           `json:"dir"`
 	Owner process.Identity `json:"owner"`
 }
 
-// Take returns the plan that the cluster in dir holds, or a free one whose ranges the machine does not use. The
+// Reserve returns the plan that the cluster in dir holds, or a free one whose ranges the machine does not use. The
 // reservation lasts while owner lives.
-func (x Indexes) Take(ctx context.Context, dir string, owner process.Identity, used []netip.Prefix) (Plan, error) {
+func (x Indexes) Reserve(ctx context.Context, dir string, owner process.Identity, used []netip.Prefix) (Plan, error) {
 	unlock, err := files.Lock(ctx, x.Dir+".lock", nil)
 	if err != nil {
 		return Plan{}, err
@@ -42,32 +42,32 @@ func (x Indexes) Take(ctx context.Context, dir string, owner process.Identity, u
 		if err != nil {
 			return Plan{}, err
 		}
-		held, err := x.read(index)
+		current, err := x.read(index)
 		if err != nil {
 			return Plan{}, err
 		}
-		if held.Dir != dir && held.Owner.Alive() {
-			reasons = append(reasons, fmt.Errorf("%d: taken by the cluster in %s", index, held.Dir))
+		if current.Dir != dir && current.Owner.Alive() {
+			reasons = append(reasons, fmt.Errorf("%d: taken by the cluster in %s", index, current.Dir))
 			continue
 		}
 		if other, found := plan.conflict(used); found {
 			reasons = append(reasons, fmt.Errorf("%d: the machine uses %s", index, other))
 			continue
 		}
-		return plan, x.write(index, claim{Dir: dir, Owner: owner})
+		return plan, x.write(index, reservation{Dir: dir, Owner: owner})
 	}
-	return Plan{}, fmt.Errorf("no free address range for a cluster: end one with cluster down: %w", errors.Join(reasons...))
+	return Plan{}, fmt.Errorf("no free address range for a cluster: stop one with cluster down: %w", errors.Join(reasons...))
 }
 
-// Keep makes owner the process during whose life a reservation is valid.
-func (x Indexes) Keep(index int, dir string, owner process.Identity) error {
-	return x.write(index, claim{Dir: dir, Owner: owner})
+// SetOwner changes the owner of a reservation.
+func (x Indexes) SetOwner(index int, dir string, owner process.Identity) error {
+	return x.write(index, reservation{Dir: dir, Owner: owner})
 }
 
 // Holds reports whether the reservation of the index still belongs to dir, whether its owner lives or not.
 func (x Indexes) Holds(index int, dir string) (bool, error) {
-	held, err := x.read(index)
-	return held.Dir == dir, err
+	current, err := x.read(index)
+	return current.Dir == dir, err
 }
 
 // Release removes the reservation of an index.
@@ -81,25 +81,25 @@ func (x Indexes) Release(index int) error {
 // File returns the file of an index's reservation.
 func (x Indexes) File(index int) string { return filepath.Join(x.Dir, fmt.Sprint(index)) }
 
-func (x Indexes) read(index int) (claim, error) {
+func (x Indexes) read(index int) (reservation, error) {
 	data, err := os.ReadFile(x.File(index))
 	if errors.Is(err, os.ErrNotExist) {
-		return claim{}, nil
+		return reservation{}, nil
 	}
 	if err != nil {
-		return claim{}, err
+		return reservation{}, err
 	}
-	var held claim
-	if err := json.Unmarshal(data, &held); err != nil {
-		return claim{}, fmt.Errorf("%s: %w; remove the file if no cluster runs", x.File(index), err)
+	var current reservation
+	if err := json.Unmarshal(data, &current); err != nil {
+		return reservation{}, fmt.Errorf("%s: %w; remove the file if no cluster runs", x.File(index), err)
 	}
-	return held, nil
+	return current, nil
 }
 
-func (x Indexes) write(index int, c claim) error {
-	data, err := files.JSON(c)
+func (x Indexes) write(index int, r reservation) error {
+	data, err := files.JSON(r)
 	if err != nil {
 		return err
 	}
-	return files.Replace(x.File(index), data)
+	return files.WriteAtomic(x.File(index), data)
 }

@@ -21,8 +21,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/hack/cluster/internal/pki"
 )
 
-// answerLimit bounds a response, in bytes: a list of thousands of objects fits.
-const answerLimit = 16 << 20
+// maxResponseBytes bounds a response, in bytes: a list of thousands of objects fits.
+const maxResponseBytes = 16 << 20
 
 // Client calls a server of the cluster with a client certificate.
 type Client struct {
@@ -61,8 +61,8 @@ func NewTLS(server string, ca []byte, pair pki.KeyPair) (*Client, error) {
 	}}, nil
 }
 
-// adminFile has the fields of a kubeconfig that this package writes.
-type adminFile struct {
+// adminKubeconfig has the fields of a kubeconfig that this package writes.
+type adminKubeconfig struct {
 	Clusters []struct {
 		Cluster struct {
 			Server string `json:"server"`
@@ -92,7 +92,7 @@ func ReadKubeconfig(file string) (server string, ca []byte, pair pki.KeyPair, er
 	if err != nil {
 		return "", nil, pki.KeyPair{}, err
 	}
-	var parsed adminFile
+	var parsed adminKubeconfig
 	if err := json.Unmarshal(data, &parsed); err != nil {
 		return "", nil, pki.KeyPair{}, fmt.Errorf("%s: %w", file, err)
 	}
@@ -141,17 +141,17 @@ func (c *Client) do(ctx context.Context, method, path string, body, result any) 
 		return err
 	}
 	defer func() { _ = response.Body.Close() }()
-	answer, err := io.ReadAll(io.LimitReader(response.Body, answerLimit))
+	content, err := io.ReadAll(io.LimitReader(response.Body, maxResponseBytes))
 	if err != nil {
 		return err
 	}
 	if response.StatusCode/100 != 2 {
-		return &statusError{code: response.StatusCode, body: files.LastLines(string(answer), 5)}
+		return &statusError{code: response.StatusCode, body: files.LastLines(string(content), 5)}
 	}
 	if result == nil {
 		return nil
 	}
-	if err := json.Unmarshal(answer, result); err != nil {
+	if err := json.Unmarshal(content, result); err != nil {
 		return fmt.Errorf("%s %s: %w", method, path, err)
 	}
 	return nil
@@ -172,8 +172,8 @@ func (e *statusError) Error() string {
 	return fmt.Sprintf("%d %s: %s", e.code, http.StatusText(e.code), e.body)
 }
 
-// AnswersOK returns nil if a GET of a plain HTTP URL succeeds.
-func AnswersOK(ctx context.Context, url string) error {
+// ProbeHTTP returns nil if a GET of a plain HTTP URL succeeds.
+func ProbeHTTP(ctx context.Context, url string) error {
 	// A separate transport uses no proxy from the environment.
 	plain := &Client{Server: url, HTTP: &http.Client{Timeout: 5 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}}
 	return plain.Get(ctx, "", nil)

@@ -38,7 +38,7 @@ func (c Config) WriteIdentities() error {
 		}
 	}
 	for _, leaf := range c.leaves(ca, etcdCA) {
-		pair, err := leaf.by.Issue(leaf.Subject)
+		pair, err := leaf.issuer.Issue(leaf.Subject)
 		if err != nil {
 			return err
 		}
@@ -46,8 +46,8 @@ func (c Config) WriteIdentities() error {
 			return err
 		}
 	}
-	for file, who := range c.allUsers() {
-		if err := kubeconfig.Write(c.Root, file, c.Server(), ca, who); err != nil {
+	for file, subject := range c.allUsers() {
+		if err := kubeconfig.Write(c.Root, file, c.Server(), ca, subject); err != nil {
 			return err
 		}
 	}
@@ -55,7 +55,7 @@ func (c Config) WriteIdentities() error {
 }
 
 type leaf struct {
-	by *pki.Authority
+	issuer *pki.Authority
 	Certificate
 }
 

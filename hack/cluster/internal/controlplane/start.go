@@ -69,9 +69,9 @@ func (c Config) controllerManagerArgs() []string {
 	}
 }
 
-// collectLess makes Go's garbage collector run less often, which takes a sixth of the processes' CPU time in a test
+// raiseGCThreshold makes Go's garbage collector run less often. Collection takes a sixth of the processes' CPU time in a test
 // cluster.
-func collectLess(cmd *exec.Cmd) {
+func raiseGCThreshold(cmd *exec.Cmd) {
 	cmd.Env = append(cmd.Environ(), "GOGC=300")
 }
 
@@ -84,7 +84,7 @@ func (c Config) StartControlPlane(ctx context.Context, progress io.Writer, start
 	if err := c.WriteIdentities(); err != nil {
 		return nil, err
 	}
-	if err := errors.Join(c.writeAuditPolicy(), c.writeWebhookAccess()); err != nil {
+	if err := errors.Join(c.writeAuditPolicy(), c.writeWebhookConfig()); err != nil {
 		return nil, err
 	}
 	etcdAPI, err := apiclient.New(c.EtcdURL(), c.Path("pki"), "etcd-ca", "etcd-client")
@@ -108,7 +108,7 @@ func (c Config) StartControlPlane(ctx context.Context, progress io.Writer, start
 		}},
 	} {
 		_, _ = fmt.Fprintf(progress, "starting %s\n", step.name)
-		p, err := process.Launch(c.Root, step.name, collectLess, filepath.Join(c.Bin, step.name), step.args...)
+		p, err := process.Launch(c.Root, step.name, raiseGCThreshold, filepath.Join(c.Bin, step.name), step.args...)
 		if err != nil {
 			return nil, err
 		}
@@ -123,18 +123,18 @@ func (c Config) StartControlPlane(ctx context.Context, progress io.Writer, start
 	return api, nil
 }
 
-// Again returns the reason if a start of the control plane may be retried, and "" otherwise: another program has taken
+// RetryReason returns the reason if a start of the control plane may be retried, and "" otherwise: another program uses
 // a chosen port, or a busy machine exceeded the minute that kube-apiserver allows for its start.
-func Again(err error) (why string) {
+func RetryReason(err error) (reason string) {
 	var ended *process.EndedError
 	if !errors.As(err, &ended) {
 		return ""
 	}
 	switch log := process.LogTail(ended.Log); {
 	case strings.Contains(log, "address already in use"):
-		return "another program took a port; trying others"
+		return "another program uses a chosen port; retrying with other ports"
 	case strings.Contains(log, "PostStartHook") && strings.Contains(log, "failed"):
-		return "kube-apiserver gave up its own start; trying again"
+		return "kube-apiserver did not start in time; retrying"
 	}
 	return ""
 }

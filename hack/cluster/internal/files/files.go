@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// Replace writes a file atomically: a reader sees the old or the new content.
-func Replace(file string, data []byte) error {
+// WriteAtomic writes a file atomically: a reader sees the old or the new content.
+func WriteAtomic(file string, data []byte) error {
 	if err := os.WriteFile(file+".new", data, 0o600); err != nil {
 		return err
 	}

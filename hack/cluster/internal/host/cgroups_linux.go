@@ -56,7 +56,7 @@ func delegate(group string) error {
 	}
 	file := filepath.Join(group, "cgroup.subtree_control")
 	if err := os.WriteFile(file, []byte(strings.Join(changes, " ")), 0o644); err != nil {
-		return fmt.Errorf("handing down the controllers %s (a container has no right to; use the machine itself): %w", strings.Join(changes, " "), err)
+		return fmt.Errorf("enabling the cgroup controllers %s for child cgroups (not permitted in a container; use the machine itself): %w", strings.Join(changes, " "), err)
 	}
 	return nil
 }
@@ -76,7 +76,7 @@ func CreateCgroups(name string) error {
 			return err
 		}
 		if err := createCgroup(filepath.Join(root, name)); err != nil {
-			return fmt.Errorf("creating the cluster's control group: %w", err)
+			return fmt.Errorf("creating the cluster's cgroup: %w", err)
 		}
 	}
 	return nil
@@ -90,13 +90,13 @@ func createCgroup(group string) error {
 		if !hasAll(group, []string{file}) {
 			continue // of the other version, or of another controller
 		}
-		own := filepath.Join(group, "system")
-		if err := os.Mkdir(own, 0o755); err != nil && !errors.Is(err, os.ErrExist) {
+		system := filepath.Join(group, "system")
+		if err := os.Mkdir(system, 0o755); err != nil && !errors.Is(err, os.ErrExist) {
 			return err
 		}
 		for path, value := range map[string]string{
-			filepath.Join(group, file):         weight,
-			filepath.Join(own, "cgroup.procs"): strconv.Itoa(os.Getpid()),
+			filepath.Join(group, file):            weight,
+			filepath.Join(system, "cgroup.procs"): strconv.Itoa(os.Getpid()),
 		} {
 			if err := os.WriteFile(path, []byte(value), 0o644); err != nil {
 				return err
@@ -125,7 +125,7 @@ func RemoveCgroups(ctx context.Context, name string) error {
 		}
 		for _, dir := range slices.Backward(dirs) {
 			// The kernel releases ended processes after a moment.
-			err := process.Until(ctx, "the control group "+dir, nil, func(context.Context) error {
+			err := process.Until(ctx, "the cgroup "+dir, nil, func(context.Context) error {
 				if err := os.Remove(dir); !errors.Is(err, os.ErrNotExist) {
 					return err
 				}

@@ -70,13 +70,13 @@ func (m Machine) check() error {
 	if packages := m.missingPackages(); len(packages) > 0 {
 		names := strings.Join(packages, " ")
 		if m.aptGet {
-			problems = append(problems, fmt.Sprintf("missing packages: run apt-get install --no-install-recommends %s, or give --install-packages", names))
+			problems = append(problems, fmt.Sprintf("missing packages: run apt-get install --no-install-recommends %s, or set --install-packages", names))
 		} else {
-			problems = append(problems, fmt.Sprintf("missing programs: install what Debian packages as %s", names))
+			problems = append(problems, fmt.Sprintf("missing programs: install them (on Debian, the packages are %s)", names))
 		}
 	}
 	if !m.cgroups {
-		problems = append(problems, "no control groups below /sys/fs/cgroup: mount them, or use a machine that has them (a container without privileges has none)")
+		problems = append(problems, "no cgroups below /sys/fs/cgroup: mount them, or use a machine that has them (an unprivileged container has none)")
 	}
 	if len(problems) == 0 {
 		return nil

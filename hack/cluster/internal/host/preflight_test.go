@@ -10,8 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// able returns a machine that can run the node tier.
-func able() Machine {
+// capableMachine returns a machine that can run the node tier.
+func capableMachine() Machine {
 	m := Machine{root: true, programs: map[string]bool{}, CNIBin: "/usr/lib/cni", aptGet: true, cgroups: true}
 	for program := range packageOf {
 		m.programs[program] = true
@@ -20,8 +20,8 @@ func able() Machine {
 }
 
 func TestPreflightAccepts(t *testing.T) {
-	if err := able().check(); err != nil {
-		t.Errorf("a machine that has everything: %v", err)
+	if err := capableMachine().check(); err != nil {
+		t.Errorf("a machine that meets all requirements: %v", err)
 	}
 }
 
@@ -36,15 +36,15 @@ func TestPreflightMessages(t *testing.T) {
 			"packages", func(m *Machine) {
 				m.programs["ctr"], m.programs["containerd"], m.programs["nft"], m.CNIBin = false, false, false, ""
 			},
-			"run apt-get install --no-install-recommends containerd containernetworking-plugins nftables, or give --install-packages",
+			"run apt-get install --no-install-recommends containerd containernetworking-plugins nftables, or set --install-packages",
 		},
 		{
 			"packages on another system", func(m *Machine) { m.programs["runc"], m.aptGet = false, false },
-			"install what Debian packages as runc",
+			"install them (on Debian, the packages are runc)",
 		},
-		{"no control groups", func(m *Machine) { m.cgroups = false }, "no control groups below /sys/fs/cgroup"},
+		{"no cgroups", func(m *Machine) { m.cgroups = false }, "no cgroups below /sys/fs/cgroup"},
 	} {
-		m := able()
+		m := capableMachine()
 		m.programs = maps.Clone(m.programs)
 		c.change(&m)
 		err := m.check()
@@ -54,7 +54,7 @@ func TestPreflightMessages(t *testing.T) {
 	}
 }
 
-func TestPreflightSaysAllAtOnce(t *testing.T) {
+func TestPreflightReportsAllProblemsAtOnce(t *testing.T) {
 	err := Machine{programs: map[string]bool{"ip": false}}.check()
 	if err == nil {
 		t.Fatal("no error")
@@ -65,7 +65,7 @@ func TestPreflightSaysAllAtOnce(t *testing.T) {
 }
 
 func TestMissingPackagesAreNamedOnce(t *testing.T) {
-	m := able()
+	m := capableMachine()
 	m.programs["ctr"], m.programs["containerd"] = false, false
 	if diff := cmp.Diff([]string{"containerd"}, m.missingPackages()); diff != "" {
 		t.Error(diff)

@@ -50,7 +50,7 @@ func Read(file string) (v1.Image, error) {
 		return nil, err
 	}
 	if len(manifest.Manifests) != 1 {
-		return nil, fmt.Errorf("has %d images: one is needed", len(manifest.Manifests))
+		return nil, fmt.Errorf("has %d images, must have one", len(manifest.Manifests))
 	}
 	return index.Image(manifest.Manifests[0].Digest)
 }

@@ -22,7 +22,7 @@ const (
 	group  = "root:x:0:\nnonroot:x:65532:\n"
 )
 
-// File is a regular file of this machine and its place in an image.
+// File is a regular file of this machine and its path in an image.
 type File struct {
 	// Source is a path on this machine.
 	Source string
@@ -47,16 +47,16 @@ func Files(files []File) (v1.Layer, error) {
 	return layer, nil
 }
 
-// layerContent packs files, and what every image has, into an uncompressed tar whose bytes depend on nothing else.
+// layerContent packs files, and those of every image, into an uncompressed tar whose bytes depend on nothing else.
 func layerContent(files []File) ([]byte, error) {
 	members := map[string]tar.Header{}
 	contents := map[string][]byte{}
 	add := func(destination string, mode int64, content []byte) error {
 		if !path.IsAbs(destination) || path.Clean(destination) != destination || destination == "/" {
-			return fmt.Errorf("%q: the place in the image must be a clean absolute path, such as /manager", destination)
+			return fmt.Errorf("%q: the path in the image must be a clean absolute path, such as /manager", destination)
 		}
 		if _, taken := members[destination]; taken {
-			return fmt.Errorf("%s: two things for one place in the image", destination)
+			return fmt.Errorf("%s: two files have this path in the image", destination)
 		}
 		members[destination] = tar.Header{Typeflag: tar.TypeReg, Mode: mode, Size: int64(len(content))}
 		contents[destination] = content
@@ -125,24 +125,24 @@ func addDirectories(members map[string]tar.Header) error {
 func pack(members map[string]tar.Header, contents map[string][]byte) ([]byte, error) {
 	var out bytes.Buffer
 	writer := tar.NewWriter(&out)
-	places := make([]string, 0, len(members))
-	for place := range members {
-		places = append(places, place)
+	destinations := make([]string, 0, len(members))
+	for destination := range members {
+		destinations = append(destinations, destination)
 	}
-	slices.Sort(places)
-	for _, place := range places {
-		header := members[place]
-		header.Name = strings.TrimPrefix(place, "/")
+	slices.Sort(destinations)
+	for _, destination := range destinations {
+		header := members[destination]
+		header.Name = strings.TrimPrefix(destination, "/")
 		if header.Typeflag == tar.TypeDir {
 			header.Name += "/"
 		}
 		header.ModTime = epoch
 		header.Format = tar.FormatPAX
 		if err := writer.WriteHeader(&header); err != nil {
-			return nil, fmt.Errorf("pack %s: %w", place, err)
+			return nil, fmt.Errorf("pack %s: %w", destination, err)
 		}
-		if _, err := writer.Write(contents[place]); err != nil {
-			return nil, fmt.Errorf("pack %s: %w", place, err)
+		if _, err := writer.Write(contents[destination]); err != nil {
+			return nil, fmt.Errorf("pack %s: %w", destination, err)
 		}
 	}
 	if err := writer.Close(); err != nil {

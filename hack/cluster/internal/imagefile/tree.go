@@ -19,8 +19,8 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/tarball"
 )
 
-// leftEmpty are filled by the container runtime. Device files of the build must not get into the image.
-var leftEmpty = []string{"dev", "proc", "sys", "run"}
+// excludedDirs are filled by the container runtime. Device files of the build must not get into the image.
+var excludedDirs = []string{"dev", "proc", "sys", "run"}
 
 // Tree is a layer of the whole root file system below root, with its owners, modes and links. scratch is a file that
 // holds the packed layer; it must stay until the image is written.
@@ -52,7 +52,7 @@ func packTree(root, scratch string) (err error) {
 		if err != nil {
 			return err
 		}
-		if top, below, _ := strings.Cut(name, "/"); below != "" && slices.Contains(leftEmpty, top) {
+		if top, below, _ := strings.Cut(name, "/"); below != "" && slices.Contains(excludedDirs, top) {
 			if entry.IsDir() {
 				return fs.SkipDir
 			}

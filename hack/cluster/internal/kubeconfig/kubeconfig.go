@@ -22,13 +22,13 @@ type Credentials struct {
 }
 
 // Render returns a self-contained kubeconfig in JSON, which is also YAML.
-func Render(server string, ca []byte, who Credentials, namespace string) ([]byte, error) {
+func Render(server string, ca []byte, credentials Credentials, namespace string) ([]byte, error) {
 	encode := base64.StdEncoding.EncodeToString
 	user := map[string]string{}
-	if who.Token != "" {
-		user["token"] = who.Token
+	if credentials.Token != "" {
+		user["token"] = credentials.Token
 	} else {
-		user["client-certificate-data"], user["client-key-data"] = encode(who.Cert), encode(who.Key)
+		user["client-certificate-data"], user["client-key-data"] = encode(credentials.Cert), encode(credentials.Key)
 	}
 	context := map[string]string{"cluster": ContextName, "user": ContextName}
 	if namespace != "" {

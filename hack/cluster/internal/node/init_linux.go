@@ -13,7 +13,7 @@ import (
 // runInit is process 1 of the cluster: it starts the supervisor, reaps orphaned processes, and ends with the
 // supervisor, which ends all other processes.
 func runInit(ctx context.Context, args []string) error {
-	pipes := []*os.File{os.NewFile(reportsFD, "reports"), os.NewFile(goAheadFD, "go-ahead")}
+	pipes := []*os.File{os.NewFile(reportsFD, "reports"), os.NewFile(networkReadyFD, "network-ready")}
 	supervisor, err := os.StartProcess(selfProgram, append([]string{"cluster", supervisorCommand}, args...), &os.ProcAttr{
 		Env:   os.Environ(),
 		Files: append([]*os.File{nil, os.Stdout, os.Stderr}, pipes...),

@@ -28,7 +28,7 @@ const (
 	sizeLimit = "100Gi"
 
 	volumesPath = "/api/v1/persistentvolumes"
-	claimsPath  = "/api/v1/persistentvolumeclaims"
+	pvcsPath    = "/api/v1/persistentvolumeclaims"
 )
 
 // provisioner creates local volumes for the PVCs of the default class, and removes them after their PVCs. It polls once
@@ -41,9 +41,9 @@ type provisioner struct {
 	dir string // of the volumes
 }
 
-// claim and volume have the fields of a PVC and a PV that the provisioner reads.
+// pvc and volume have the fields of a PVC and a PV that the provisioner reads.
 type (
-	claim struct {
+	pvc struct {
 		Metadata struct {
 			Name              string            `json:"name"`
 			Namespace         string            `json:"namespace"`
@@ -81,7 +81,7 @@ func (p provisioner) run(ctx context.Context, log io.Writer) {
 	defer tick.Stop()
 	for last := ""; ; {
 		message := ""
-		if err := p.once(ctx); err != nil {
+		if err := p.reconcile(ctx); err != nil {
 			message = err.Error()
 		}
 		if message != "" && message != last && ctx.Err() == nil {
@@ -96,23 +96,23 @@ func (p provisioner) run(ctx context.Context, log io.Writer) {
 	}
 }
 
-func (p provisioner) once(ctx context.Context) error {
-	var claims struct{ Items []claim }
+func (p provisioner) reconcile(ctx context.Context) error {
+	var pvcs struct{ Items []pvc }
 	var volumes struct{ Items []volume }
 	// Reads the server's cache; later changes are seen in the next poll.
-	if err := p.api.Get(ctx, claimsPath+"?resourceVersion=0", &claims); err != nil {
+	if err := p.api.Get(ctx, pvcsPath+"?resourceVersion=0", &pvcs); err != nil {
 		return err
 	}
 	if err := p.api.Get(ctx, volumesPath+"?resourceVersion=0", &volumes); err != nil {
 		return err
 	}
 	var errs []error
-	for _, c := range claims.Items {
+	for _, c := range pvcs.Items {
 		exists := slices.ContainsFunc(volumes.Items, func(v volume) bool { return v.Metadata.Name == c.volumeName() })
 		switch {
-		case !c.waits() || exists:
+		case !c.pending() || exists:
 		case c.tooLarge():
-			errs = append(errs, p.refuse(ctx, c))
+			errs = append(errs, p.reject(ctx, c))
 		default:
 			errs = append(errs, p.create(ctx, c))
 		}
@@ -125,7 +125,7 @@ func (p provisioner) once(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-func (p provisioner) create(ctx context.Context, c claim) error {
+func (p provisioner) create(ctx context.Context, c pvc) error {
 	path := filepath.Join(p.dir, c.volumeName())
 	if err := os.MkdirAll(path, 0o755); err != nil {
 		return err
@@ -133,13 +133,13 @@ func (p provisioner) create(ctx context.Context, c claim) error {
 	return c.wrap(p.api.Post(ctx, volumesPath, c.localVolume(path), nil))
 }
 
-// refuse creates the PVC's only Event, which says why it gets no volume.
-func (p provisioner) refuse(ctx context.Context, c claim) error {
-	return c.wrap(p.api.Post(ctx, "/api/v1/namespaces/"+c.Metadata.Namespace+"/events", c.refusal(time.Now()), nil))
+// reject creates the PVC's only Event, which says why it gets no volume.
+func (p provisioner) reject(ctx context.Context, c pvc) error {
+	return c.wrap(p.api.Post(ctx, "/api/v1/namespaces/"+c.Metadata.Namespace+"/events", c.rejectionEvent(time.Now()), nil))
 }
 
 // wrap adds the PVC's name to an error, and ignores an existing object, which the server's cache did not have yet.
-func (c claim) wrap(err error) error {
+func (c pvc) wrap(err error) error {
 	if err == nil || apiclient.IsConflict(err) {
 		return nil
 	}
@@ -154,40 +154,40 @@ func (p provisioner) remove(ctx context.Context, v volume) error {
 	return p.api.Delete(ctx, volumesPath+"/"+v.Metadata.Name)
 }
 
-// waits reports whether the PVC waits for a volume of this node.
-func (c claim) waits() bool {
+// pending reports whether the PVC waits for a volume of this node.
+func (c pvc) pending() bool {
 	return c.Spec.StorageClassName == storageClass && c.Spec.VolumeName == "" && c.Spec.VolumeMode != "Block" &&
 		c.Metadata.Annotations[selectedNodeAnnotation] == nodeName && c.Metadata.DeletionTimestamp == ""
 }
 
-func (c claim) tooLarge() bool {
+func (c pvc) tooLarge() bool {
 	size, err := resource.ParseQuantity(c.Spec.Resources.Requests["storage"])
 	return err == nil && size.Cmp(resource.MustParse(sizeLimit)) > 0
 }
 
-func (c claim) refusal(now time.Time) map[string]any {
+func (c pvc) rejectionEvent(now time.Time) map[string]any {
 	at := now.UTC().Format(time.RFC3339)
 	return map[string]any{
 		"apiVersion": "v1", "kind": "Event",
 		"metadata":       map[string]string{"name": c.volumeName()},
 		"involvedObject": c.reference(),
 		"type":           "Warning", "reason": "ProvisioningFailed", "count": 1, "firstTimestamp": at, "lastTimestamp": at,
-		"message": fmt.Sprintf("the PVC asks for %s, and this cluster makes volumes of at most %s", c.Spec.Resources.Requests["storage"], sizeLimit),
+		"message": fmt.Sprintf("the PVC requests %s, but volumes of this cluster have at most %s", c.Spec.Resources.Requests["storage"], sizeLimit),
 		"source":  map[string]string{"component": provisionerName},
 	}
 }
 
 // volumeName is unique, as the UID is.
-func (c claim) volumeName() string { return "pvc-" + c.Metadata.UID }
+func (c pvc) volumeName() string { return "pvc-" + c.Metadata.UID }
 
-func (c claim) reference() map[string]string {
+func (c pvc) reference() map[string]string {
 	return map[string]string{
 		"apiVersion": "v1", "kind": "PersistentVolumeClaim",
 		"namespace": c.Metadata.Namespace, "name": c.Metadata.Name, "uid": c.Metadata.UID,
 	}
 }
 
-func (c claim) localVolume(path string) map[string]any {
+func (c pvc) localVolume(path string) map[string]any {
 	return map[string]any{
 		"apiVersion": "v1", "kind": "PersistentVolume",
 		"metadata": map[string]any{"name": c.volumeName(), "annotations": map[string]string{provisionedByAnnotation: provisionerName}},

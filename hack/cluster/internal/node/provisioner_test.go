@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// waiting is a PVC that the scheduler has assigned to a node.
-const waiting = `{
+// pendingPVC is a PVC that the scheduler has assigned to a node.
+const pendingPVC = `{
   "metadata": {"name": "data", "namespace": "team", "uid": "7f", "annotations": {"volume.kubernetes.io/selected-node": "node"}},
   "spec": {"storageClassName": "standard", "volumeMode": "Filesystem", "accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "100Gi"}}}
 }`
@@ -23,35 +23,35 @@ func parse[T any](t *testing.T, text string) (into T) {
 	return into
 }
 
-func TestProvisionerServesOnlyWhatWaitsForIt(t *testing.T) {
-	if c := parse[claim](t, waiting); !c.waits() || c.tooLarge() {
-		t.Errorf("waits: %t, too large: %t", c.waits(), c.tooLarge())
+func TestProvisionerServesOnlyPendingPVCs(t *testing.T) {
+	if c := parse[pvc](t, pendingPVC); !c.pending() || c.tooLarge() {
+		t.Errorf("waits: %t, too large: %t", c.pending(), c.tooLarge())
 	}
 	for name, change := range map[string][2]string{
 		"no pod uses it yet": {"selected-node", "other"}, "it is of another class": {`"standard"`, `"fast"`}, "it is bound": {`"volumeMode"`, `"volumeName": "pvc-7f", "volumeMode"`},
-		"it wants a device": {"Filesystem", "Block"}, "it goes": {`"uid"`, `"deletionTimestamp": "2026-01-01T00:00:00Z", "uid"`},
+		"it requests a block device": {"Filesystem", "Block"}, "it is being deleted": {`"uid"`, `"deletionTimestamp": "2026-01-01T00:00:00Z", "uid"`},
 	} {
-		if c := parse[claim](t, strings.Replace(waiting, change[0], change[1], 1)); c.waits() {
+		if c := parse[pvc](t, strings.Replace(pendingPVC, change[0], change[1], 1)); c.pending() {
 			t.Errorf("%s, and it gets a volume", name)
 		}
 	}
 }
 
-func TestProvisionerRefusesWhatIsTooLarge(t *testing.T) {
-	c := parse[claim](t, strings.Replace(waiting, "100Gi", "101Gi", 1))
-	if message := c.refusal(time.Unix(0, 0))["message"]; !c.tooLarge() || message != "the PVC asks for 101Gi, and this cluster makes volumes of at most 100Gi" {
+func TestProvisionerRejectsTooLargePVCs(t *testing.T) {
+	c := parse[pvc](t, strings.Replace(pendingPVC, "100Gi", "101Gi", 1))
+	if message := c.rejectionEvent(time.Unix(0, 0))["message"]; !c.tooLarge() || message != "the PVC requests 101Gi, but volumes of this cluster have at most 100Gi" {
 		t.Errorf("too large: %t; %s", c.tooLarge(), message)
 	}
 }
 
-func TestProvisionerRemovesOnlyItsOwn(t *testing.T) {
+func TestProvisionerRemovesOnlyItsOwnVolumes(t *testing.T) {
 	const released = `{"metadata": {"name": "pvc-7f", "annotations": {"pv.kubernetes.io/provisioned-by": "local.cluster.llamastack.io"}},
 		"spec": {"persistentVolumeReclaimPolicy": "Delete"}, "status": {"phase": "Released"}}`
 	if !parse[volume](t, released).released() {
-		t.Error("a volume whose PVC is gone stays")
+		t.Error("the volume of a deleted PVC is kept")
 	}
 	for name, change := range map[string][2]string{
-		"it is in use": {"Released", "Bound"}, "it shall be kept": {`"Delete"`, `"Retain"`}, "somebody else made it": {"local.cluster", "other"},
+		"it is in use": {"Released", "Bound"}, "its reclaim policy is Retain": {`"Delete"`, `"Retain"`}, "another provisioner created it": {"local.cluster", "other"},
 	} {
 		if parse[volume](t, strings.Replace(released, change[0], change[1], 1)).released() {
 			t.Errorf("%s, and it is removed", name)

@@ -40,11 +40,11 @@ const (
 
 	// File descriptors of the pipes between the supervisor and the command that starts its cluster: the supervisor's
 	// reports, and the signal that the network is ready.
-	reportsFD = 3
-	goAheadFD = 4
+	reportsFD      = 3
+	networkReadyFD = 4
 )
 
-type nodeOrder struct {
+type nodeSpec struct {
 	Dir    string         `json:"dir"`    // the cluster's directory as the machine sees it
 	Bin    string         `json:"bin"`    // the programs' directory as the machine sees it
 	CNIBin string         `json:"cniBin"` // the CNI plugins
@@ -54,12 +54,12 @@ type nodeOrder struct {
 // Start starts the init process of a cluster in its own namespaces, joins its network to the machine's, and waits for
 // its supervisor until the cluster is usable.
 func Start(ctx context.Context, s *state.State, bin string, progress io.Writer) error {
-	plan, err := takePlan(ctx, s.Result.Dir)
+	plan, err := reservePlan(ctx, s.Result.Dir)
 	if err != nil {
 		return err
 	}
-	describe(&s.Result, plan)
-	order, err := json.Marshal(nodeOrder{Dir: s.Result.Dir, Bin: bin, CNIBin: host.Inspect().CNIBin, Plan: plan})
+	setAddresses(&s.Result, plan)
+	spec, err := json.Marshal(nodeSpec{Dir: s.Result.Dir, Bin: bin, CNIBin: host.Inspect().CNIBin, Plan: plan})
 	if err != nil {
 		return err
 	}
@@ -68,37 +68,37 @@ func Start(ctx context.Context, s *state.State, bin string, progress io.Writer) 
 		return err
 	}
 	defer func() { _ = reports.Close() }()
-	goAheadEnd, goAhead, err := os.Pipe()
+	networkReadyEnd, networkReady, err := os.Pipe()
 	if err != nil {
 		return err
 	}
-	defer func() { _ = goAhead.Close() }()
+	defer func() { _ = networkReady.Close() }()
 
 	node, err := process.Launch(s.Result.Dir, "node", func(cmd *exec.Cmd) {
-		cmd.ExtraFiles = []*os.File{reportsEnd, goAheadEnd} // reportsFD and goAheadFD
+		cmd.ExtraFiles = []*os.File{reportsEnd, networkReadyEnd} // reportsFD and networkReadyFD
 		cmd.SysProcAttr.Cloneflags = unix.CLONE_NEWNS | unix.CLONE_NEWNET | unix.CLONE_NEWPID
 		// The cluster gets no other variables, in particular no proxy.
 		cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=/root", "TMPDIR=/var/tmp"}
-	}, selfProgram, initCommand, string(order))
+	}, selfProgram, initCommand, string(spec))
 	// The child has these ends of the pipes.
-	_, _ = reportsEnd.Close(), goAheadEnd.Close()
+	_, _ = reportsEnd.Close(), networkReadyEnd.Close()
 	if err != nil {
 		return err
 	}
 	s.Processes = append(s.Processes, node)
-	if err := errors.Join(s.Save(), Indexes.Keep(plan.Index, s.Result.Dir, node.Identity)); err != nil {
+	if err := errors.Join(s.Save(), Indexes.SetOwner(plan.Index, s.Result.Dir, node.Identity)); err != nil {
 		return err
 	}
 	if err := sandbox.JoinNetwork(ctx, plan, node.PID); err != nil {
 		return err
 	}
-	if _, err := goAhead.Write([]byte{1}); err != nil {
-		return errors.Join(fmt.Errorf("the node's supervisor does not answer: %w", err), node.Outcome(process.StopGrace))
+	if _, err := networkReady.Write([]byte{1}); err != nil {
+		return errors.Join(fmt.Errorf("the node's supervisor does not respond: %w", err), node.StopWithError(process.StopGrace))
 	}
 	return follow(ctx, reports, node, progress)
 }
 
-func takePlan(ctx context.Context, dir string) (addresses.Plan, error) {
+func reservePlan(ctx context.Context, dir string) (addresses.Plan, error) {
 	self, err := process.Identify(os.Getpid())
 	if err != nil {
 		return addresses.Plan{}, err
@@ -107,10 +107,10 @@ func takePlan(ctx context.Context, dir string) (addresses.Plan, error) {
 	if err != nil {
 		return addresses.Plan{}, err
 	}
-	return Indexes.Take(ctx, dir, self, used)
+	return Indexes.Reserve(ctx, dir, self, used)
 }
 
-func describe(r *state.Result, plan addresses.Plan) {
+func setAddresses(r *state.Result, plan addresses.Plan) {
 	r.Index = &plan.Index
 	r.Server = newConfig(plan).Server()
 	r.NodeName, r.StorageClass = nodeName, storageClass
@@ -149,5 +149,5 @@ func follow(ctx context.Context, reports *os.File, node *process.Process, progre
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("waiting for the node (logs in %s): %w", filepath.Dir(node.Log), err)
 	}
-	return node.Outcome(process.StopGrace)
+	return node.StopWithError(process.StopGrace)
 }

@@ -25,7 +25,7 @@ import (
 // fails.
 type supervisor struct {
 	config
-	order   nodeOrder
+	spec    nodeSpec
 	reports *os.File
 
 	mu        sync.Mutex
@@ -38,12 +38,12 @@ func runSupervisor(ctx context.Context, args []string) error {
 		return fmt.Errorf("%s: got %d arguments, need one", supervisorCommand, len(args))
 	}
 	s := &supervisor{reports: os.NewFile(reportsFD, "reports")}
-	if err := json.Unmarshal([]byte(args[0]), &s.order); err != nil {
+	if err := json.Unmarshal([]byte(args[0]), &s.spec); err != nil {
 		return err
 	}
-	s.config = newConfig(s.order.Plan)
+	s.config = newConfig(s.spec.Plan)
 	if err := s.up(ctx); err != nil {
-		s.report(report{Error: s.outside(err.Error())})
+		s.report(report{Error: s.withHostPaths(err.Error())})
 		return err
 	}
 	s.report(report{Ready: true})
@@ -53,9 +53,9 @@ func runSupervisor(ctx context.Context, args []string) error {
 	return nil
 }
 
-// outside replaces the cluster's directory in a message by the machine's path.
-func (s *supervisor) outside(message string) string {
-	return strings.ReplaceAll(message, sandbox.Root, s.order.Dir)
+// withHostPaths replaces the cluster's directory in a message by the machine's path.
+func (s *supervisor) withHostPaths(message string) string {
+	return strings.ReplaceAll(message, sandbox.Root, s.spec.Dir)
 }
 
 // report sends the result to the command that started the cluster, which may have ended.
@@ -63,29 +63,29 @@ func (s *supervisor) report(r report) { _ = json.NewEncoder(s.reports).Encode(r)
 
 // Write reports a line of progress, which makes the supervisor a progress writer.
 func (s *supervisor) Write(line []byte) (int, error) {
-	s.report(report{Progress: strings.TrimSuffix(s.outside(string(line)), "\n")})
+	s.report(report{Progress: strings.TrimSuffix(s.withHostPaths(string(line)), "\n")})
 	return len(line), nil
 }
 
 func (s *supervisor) up(ctx context.Context) error {
-	goAhead := os.NewFile(goAheadFD, "go-ahead")
-	if n, err := goAhead.Read(make([]byte, 1)); n != 1 {
-		return fmt.Errorf("the command that starts the cluster has gone: %w", err)
+	networkReady := os.NewFile(networkReadyFD, "network-ready")
+	if n, err := networkReady.Read(make([]byte, 1)); n != 1 {
+		return fmt.Errorf("the command that starts the cluster has ended: %w", err)
 	}
-	_ = goAhead.Close()
-	if err := sandbox.Mount(s.order.Dir, s.order.Bin); err != nil {
+	_ = networkReady.Close()
+	if err := sandbox.Mount(s.spec.Dir, s.spec.Bin); err != nil {
 		return err
 	}
 	if err := os.Chdir(sandbox.Root); err != nil {
 		return err
 	}
-	if err := sandbox.SetUpNetwork(ctx, s.order.Plan); err != nil {
+	if err := sandbox.SetUpNetwork(ctx, s.spec.Plan); err != nil {
 		return err
 	}
-	if err := host.CreateCgroups(s.order.Plan.Link); err != nil {
+	if err := host.CreateCgroups(s.spec.Plan.Link); err != nil {
 		return err
 	}
-	if err := s.writeNodeFiles(s.order.CNIBin); err != nil {
+	if err := s.writeNodeFiles(s.spec.CNIBin); err != nil {
 		return err
 	}
 	containerd := program{name: "containerd", path: "containerd", args: []string{"--config", s.Path("containerd.toml")}}
@@ -113,19 +113,19 @@ func (s *supervisor) up(ctx context.Context) error {
 
 func (s *supervisor) waitUsable(ctx context.Context, api *apiclient.Client) error {
 	for _, step := range []struct {
-		what string
+		name string
 		done func(context.Context) error
 	}{
 		{"the registry", func(ctx context.Context) error {
-			return apiclient.AnswersOK(ctx, "http://"+s.order.Plan.Registry()+"/v2/")
+			return apiclient.ProbeHTTP(ctx, "http://"+s.spec.Plan.Registry()+"/v2/")
 		}},
 		{"cluster DNS", func(ctx context.Context) error {
-			return apiclient.AnswersOK(ctx, fmt.Sprintf("http://%s:%d/ready", s.order.Plan.Node, dnsReadyPort))
+			return apiclient.ProbeHTTP(ctx, fmt.Sprintf("http://%s:%d/ready", s.spec.Plan.Node, dnsReadyPort))
 		}},
-		{"kube-proxy", func(ctx context.Context) error { return apiclient.AnswersOK(ctx, "http://"+proxyHealth+"/healthz") }},
+		{"kube-proxy", func(ctx context.Context) error { return apiclient.ProbeHTTP(ctx, "http://"+proxyHealth+"/healthz") }},
 		{"the node", func(ctx context.Context) error { return nodeReady(ctx, api) }},
 	} {
-		if err := process.Until(ctx, step.what, s.all(), step.done); err != nil {
+		if err := process.Until(ctx, step.name, s.all(), step.done); err != nil {
 			return err
 		}
 	}
@@ -182,7 +182,7 @@ func (s *supervisor) save() error {
 	if err != nil {
 		return err
 	}
-	return files.Replace(state.NodeProcessesFile(s.Root), data)
+	return files.WriteAtomic(state.NodeProcessesFile(s.Root), data)
 }
 
 // stop stops the processes, last started first. Containers end with process 1.

@@ -18,8 +18,8 @@ import (
 	"time"
 )
 
-// certificateLife is the validity of certificates; every start issues new ones.
-const certificateLife = 30 * 24 * time.Hour
+// certificateValidity is the validity of certificates; every start issues new ones.
+const certificateValidity = 30 * 24 * time.Hour
 
 // KeyPair is a certificate and its key, both PEM.
 type KeyPair struct{ Cert, Key []byte }
@@ -91,7 +91,7 @@ func certificateTemplate(commonName string) *x509.Certificate {
 		SerialNumber: big.NewInt(now.UnixNano()),
 		Subject:      pkix.Name{CommonName: commonName},
 		NotBefore:    now.Add(-time.Hour), // the clocks of a machine and its guest differ
-		NotAfter:     now.Add(certificateLife),
+		NotAfter:     now.Add(certificateValidity),
 	}
 }
 

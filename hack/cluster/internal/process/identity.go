@@ -21,7 +21,7 @@ var errNoProcess = errors.New("no such process")
 
 // Identify returns the identity of the running process pid.
 func Identify(pid int) (Identity, error) {
-	start, err := startMark(pid)
+	start, err := startTime(pid)
 	if err != nil {
 		return Identity{}, fmt.Errorf("process %d: %w", pid, err)
 	}
@@ -33,7 +33,7 @@ func (id Identity) Alive() bool {
 	if id.PID <= 0 {
 		return false
 	}
-	start, err := startMark(id.PID)
+	start, err := startTime(id.PID)
 	return err == nil && start == id.Start
 }
 
@@ -48,7 +48,7 @@ func (id Identity) Stop(grace time.Duration) error {
 			return nil
 		}
 		if err := syscall.Kill(id.PID, step.signal); err != nil && !errors.Is(err, os.ErrProcessDone) && !errors.Is(err, syscall.ESRCH) {
-			return fmt.Errorf("ending process %d: %w", id.PID, err)
+			return fmt.Errorf("stopping process %d: %w", id.PID, err)
 		}
 		for deadline := time.Now().Add(step.wait); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) { //nolint:forbidigo // polls with a deadline
 			if !id.Alive() {
@@ -56,5 +56,5 @@ func (id Identity) Stop(grace time.Duration) error {
 			}
 		}
 	}
-	return fmt.Errorf("process %d does not end, not even by SIGKILL", id.PID)
+	return fmt.Errorf("process %d still runs after SIGKILL", id.PID)
 }

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// startMark returns the boot id and the process's start in clock ticks since boot.
-func startMark(pid int) (string, error) {
+// startTime returns the boot id and the process's start in clock ticks since boot.
+func startTime(pid int) (string, error) {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if errors.Is(err, os.ErrNotExist) {
 		return "", errNoProcess

@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// startMark returns the start time that ps prints.
-func startMark(pid int) (string, error) {
+// startTime returns the start time that ps prints.
+func startTime(pid int) (string, error) {
 	out, err := exec.Command("ps", "-o", "state=,lstart=", "-p", strconv.Itoa(pid)).Output()
 	state, start, found := strings.Cut(strings.TrimSpace(string(out)), " ")
 	if err != nil || !found || strings.HasPrefix(state, "Z") {

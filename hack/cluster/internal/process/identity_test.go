@@ -28,7 +28,7 @@ func TestIdentityOfThisProcess(t *testing.T) {
 	}
 }
 
-func TestStopSparesAnotherProcessWithThePID(t *testing.T) {
+func TestStopKeepsAnotherProcessWithTheSamePID(t *testing.T) {
 	cmd := processtest.Sleeper(t)
 	id, err := Identify(cmd.Process.Pid)
 	if err != nil {
@@ -39,7 +39,7 @@ func TestStopSparesAnotherProcessWithThePID(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !id.Alive() {
-		t.Fatal("stop ended a process that only has the pid of the wanted one")
+		t.Fatal("stop ended another process with the same pid")
 	}
 	if err := id.Stop(time.Minute); err != nil {
 		t.Fatal(err)
@@ -49,7 +49,7 @@ func TestStopSparesAnotherProcessWithThePID(t *testing.T) {
 	}
 }
 
-func TestStopKillsWhatIgnoresTermination(t *testing.T) {
+func TestStopKillsProcessThatIgnoresSIGTERM(t *testing.T) {
 	cmd := exec.Command("sh", "-c", `trap "" TERM; echo; while :; do sleep 1; done`)
 	out, err := cmd.StdoutPipe()
 	if err != nil {

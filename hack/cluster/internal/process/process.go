@@ -61,8 +61,8 @@ func Launch(dir, name string, configure func(*exec.Cmd), program string, args ..
 // Exited is closed when the process has ended; it is nil for a process of another run.
 func (p *Process) Exited() <-chan struct{} { return p.ended }
 
-// Outcome stops a process that is ending anyway, by force after grace, and returns its failure.
-func (p *Process) Outcome(grace time.Duration) error {
+// StopWithError stops a process that is ending anyway, by force after grace, and returns its failure.
+func (p *Process) StopWithError(grace time.Duration) error {
 	if err := p.Stop(grace); err != nil {
 		return err
 	}
@@ -72,18 +72,18 @@ func (p *Process) Outcome(grace time.Duration) error {
 
 // failure returns an error with the end of the process's log.
 func (p *Process) failure() error {
-	how := "ended"
+	reason := "ended"
 	if p.err != nil {
-		how = p.err.Error()
+		reason = p.err.Error()
 	}
-	return &EndedError{name: p.Name, Log: p.Log, how: how}
+	return &EndedError{name: p.Name, Log: p.Log, reason: reason}
 }
 
 // EndedError means that a process has ended unexpectedly.
-type EndedError struct{ name, Log, how string }
+type EndedError struct{ name, Log, reason string }
 
 func (e *EndedError) Error() string {
-	return fmt.Sprintf("%s stopped (%s); the end of its log %s:\n%s", e.name, e.how, e.Log, LogTail(e.Log))
+	return fmt.Sprintf("%s stopped (%s); the end of its log %s:\n%s", e.name, e.reason, e.Log, LogTail(e.Log))
 }
 
 // LogTail returns the last lines of a log file.
@@ -97,7 +97,7 @@ func LogTail(file string) string {
 
 // Until polls done until it returns nil. It fails when ctx ends, with the last error of done, or as soon as one of the
 // processes ends.
-func Until(ctx context.Context, what string, processes []*Process, done func(context.Context) error) error {
+func Until(ctx context.Context, description string, processes []*Process, done func(context.Context) error) error {
 	for {
 		err := done(ctx)
 		if err == nil {
@@ -112,7 +112,7 @@ func Until(ctx context.Context, what string, processes []*Process, done func(con
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("waiting for %s: %w (last: %w)", what, ctx.Err(), err)
+			return fmt.Errorf("waiting for %s: %w (last: %w)", description, ctx.Err(), err)
 		case <-time.After(100 * time.Millisecond):
 		}
 	}

@@ -67,8 +67,8 @@ func linkerFlags(version string) string {
 	return fmt.Sprintf("-s -w -X %[1]s.gitVersion=%[2]s -X %[1]s.gitMajor=%[3]s -X %[1]s.gitMinor=%[4]s", pkg, version, parts[0], parts[1])
 }
 
-// binKey returns a key of the build that changes with a pin, program or toolchain.
-func binKey(sources []fs.FS, version, goVersion string) (string, error) {
+// cacheKey returns a key of the build that changes with a pin, program or toolchain.
+func cacheKey(sources []fs.FS, version, goVersion string) (string, error) {
 	sum := sha256.New()
 	for _, from := range sources {
 		err := fs.WalkDir(from, ".", func(name string, entry fs.DirEntry, err error) error {
@@ -103,7 +103,7 @@ func Build(ctx context.Context, sources, kubernetes fs.FS, tier state.Tier, prog
 	if err != nil {
 		return "", err
 	}
-	key, err := binKey(all, version, runtime.Version())
+	key, err := cacheKey(all, version, runtime.Version())
 	if err != nil {
 		return "", err
 	}
@@ -183,7 +183,7 @@ func compile(ctx context.Context, sources fs.FS, dir string, list []binary, ldfl
 		args = append(args, b.pkg)
 		names = append(names, b.name)
 	}
-	_, _ = fmt.Fprintf(progress, "building %s (minutes when nothing is cached)\n", strings.Join(names, ", "))
+	_, _ = fmt.Fprintf(progress, "building %s (takes minutes if nothing is cached)\n", strings.Join(names, ", "))
 	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Dir = module
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=", "GOWORK=off")
@@ -200,8 +200,8 @@ func compile(ctx context.Context, sources fs.FS, dir string, list []binary, ldfl
 	return nil
 }
 
-// reportEvery is the time between two lines of progress.
-const reportEvery = 15 * time.Second
+// progressInterval is the time between two lines of progress.
+const progressInterval = 15 * time.Second
 
 // runReporting runs a build and reports the seconds until each file of names appeared in out, and in between the number
 // of downloaded modules and compiled packages.
@@ -214,7 +214,7 @@ func runReporting(cmd *exec.Cmd, log *buildLog, out string, names []string, prog
 				_, _ = fmt.Fprintf(progress, "  %-24s built after %3.0f s\n", path.Base(name), time.Since(start).Seconds())
 			}
 		}
-		if time.Since(last) > reportEvery {
+		if time.Since(last) > progressInterval {
 			last = time.Now()
 			modules, packages := log.counts()
 			_, _ = fmt.Fprintf(progress, "  %d modules downloaded, %d packages compiled after %3.0f s\n", modules, packages, time.Since(start).Seconds())

@@ -45,7 +45,7 @@ func Serve(ctx context.Context, args []string) error {
 		return err
 	}
 	server := &http.Server{
-		Handler: guard(registry.New(
+		Handler: requireCredentials(registry.New(
 			registry.WithBlobHandler(registry.NewDiskBlobHandler(args[1])),
 			registry.Logger(log.New(os.Stderr, "", log.LstdFlags)),
 		)),
@@ -59,8 +59,8 @@ func Serve(ctx context.Context, args []string) error {
 	return nil
 }
 
-// guard requires credentials for repositories below "private".
-func guard(images http.Handler) http.Handler {
+// requireCredentials requires credentials for repositories below "private".
+func requireCredentials(images http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		user, password, _ := r.BasicAuth()
 		if strings.HasPrefix(r.URL.Path, "/v2/private/") && (user != User || password != Password) {

@@ -46,7 +46,7 @@ func JoinNetwork(ctx context.Context, plan addresses.Plan, pid int) error {
 	if err := sysctl("net/ipv4/conf/"+plan.Link+"/forwarding", "0"); err != nil {
 		return err
 	}
-	if err := withoutIPv6(plan.Link); err != nil {
+	if err := disableIPv6(plan.Link); err != nil {
 		return err
 	}
 	return ipCommands(ctx, [][]string{
@@ -82,7 +82,7 @@ func deleteLink(ctx context.Context, plan addresses.Plan) error {
 // SetUpNetwork sets up the cluster's network namespace. It gets no default route: only the machine's end of the link is
 // reachable.
 func SetUpNetwork(ctx context.Context, plan addresses.Plan) error {
-	if err := withoutIPv6(nodeLink); err != nil {
+	if err := disableIPv6(nodeLink); err != nil {
 		return err
 	}
 	if err := sysctl("net/ipv4/ip_forward", "1"); err != nil {
@@ -117,7 +117,7 @@ func sysctl(name, value string) error {
 	return os.WriteFile("/proc/sys/"+name, []byte(value), 0o644)
 }
 
-func withoutIPv6(link string) error {
+func disableIPv6(link string) error {
 	err := sysctl("net/ipv6/conf/"+link+"/disable_ipv6", "1")
 	if errors.Is(err, os.ErrNotExist) {
 		return nil // a kernel without IPv6

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-func TestForeignDirectoryIsRefused(t *testing.T) {
+func TestLockRejectsForeignDirectory(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "thesis.tex"), nil, 0o600); err != nil {
 		t.Fatal(err)

@@ -85,7 +85,7 @@ func (s *State) Save() error {
 	if err != nil {
 		return err
 	}
-	return files.Replace(File(s.Result.Dir), data)
+	return files.WriteAtomic(File(s.Result.Dir), data)
 }
 
 // Intact reports whether the cluster was usable once and all of its processes still run.

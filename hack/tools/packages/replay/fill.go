@@ -14,33 +14,33 @@ import (
 	"github.com/prometheus/prometheus/tsdb"
 )
 
-type world struct{ rate, usual, gauge func(*recorded, int) float64 }
+type behavior struct{ rate, median, gauge func(*recorded, int) float64 }
 
 // target is a scrape target, which adds labels to its series.
 type target struct {
 	labels map[string]string
-	serves []recorded
-	world
+	series []recorded
+	behavior
 }
 
 // fill stores six hours of the invented fleet and its operator, ordered by time.
 func fill(ctx context.Context, db *tsdb.DB, root string) error {
-	targets, err := all(filepath.Join(root, "hack", "tools", "packages", "testdata"))
+	targets, err := allTargets(filepath.Join(root, "hack", "tools", "packages", "testdata"))
 	if err != nil {
 		return err
 	}
 	sums := map[*recorded]float64{}
-	for minute := -before; minute <= int(span/step); minute++ {
+	for minute := -warmupMinutes; minute <= int(span/step); minute++ {
 		app := db.Appender(ctx)
 		for _, t := range targets {
-			for i := range t.serves {
-				r := &t.serves[i]
+			for i := range t.series {
+				r := &t.series[i]
 				value := t.gauge(r, minute)
-				if r.counts() {
-					sums[r] += step.Seconds() * t.rate(r, minute) * r.weight(t.usual(r, minute))
+				if r.isCounter() {
+					sums[r] += step.Seconds() * t.rate(r, minute) * r.weight(t.median(r, minute))
 					value = sums[r]
 				}
-				if _, err := app.Append(0, r.in(t.labels), begin.Add(step*time.Duration(minute)).UnixMilli(), value); err != nil {
+				if _, err := app.Append(0, r.withTargetLabels(t.labels), begin.Add(step*time.Duration(minute)).UnixMilli(), value); err != nil {
 					return err
 				}
 			}
@@ -52,8 +52,8 @@ func fill(ctx context.Context, db *tsdb.DB, root string) error {
 	return nil
 }
 
-// all returns the pods of the fleet and of the operator.
-func all(recordings string) (targets []target, err error) {
+// allTargets returns the pods of the fleet and of the operator.
+func allTargets(recordings string) (targets []target, err error) {
 	for i := range fleet {
 		s := &fleet[i]
 		for _, pod := range s.pods {
@@ -64,11 +64,11 @@ func all(recordings string) (targets []target, err error) {
 			for i := range served {
 				// The recorded requests failed.
 				if r := &served[i]; r.labels["api"] == "responses" || r.labels["model"] == "openai/gpt-4o" {
-					r.succeed()
+					r.markSuccessful()
 				}
 			}
 			labels := map[string]string{"job": "servers", "namespace": s.namespace, "pod": pod, "app_kubernetes_io_instance": s.name}
-			targets = append(targets, target{labels, served, world{s.rate, s.usual, s.gauge}})
+			targets = append(targets, target{labels, served, behavior{s.rate, s.median, s.gauge}})
 		}
 	}
 	for i, pod := range operatorPods {
@@ -77,39 +77,39 @@ func all(recordings string) (targets []target, err error) {
 			return nil, err
 		}
 		if i == 0 {
-			served = append(served, more...)
+			served = append(served, extraSeries...)
 		} else { // not the leader
-			served = only(served, "process_")
+			served = withPrefix(served, "process_")
 		}
 		labels := map[string]string{"job": "llama-stack-k8s-operator-controller-manager-metrics-service", "namespace": "llama-stack-k8s-operator-system", "pod": pod}
-		targets = append(targets, target{labels, served, world{happens, takes, func(r *recorded, minute int) float64 { return shows(pod, r, minute) }}})
+		targets = append(targets, target{labels, served, behavior{operatorRate, operatorMedian, func(r *recorded, minute int) float64 { return operatorGauge(pod, r, minute) }}})
 	}
 	return targets, nil
 }
 
-func only(all []recorded, prefix string) (some []recorded) {
+func withPrefix(all []recorded, prefix string) (matching []recorded) {
 	for _, r := range all {
 		if strings.HasPrefix(r.name, prefix) {
-			some = append(some, r)
+			matching = append(matching, r)
 		}
 	}
-	return some
+	return matching
 }
 
 // spread is the standard deviation of the logarithm of a histogram's values.
 const spread = 0.6
 
 // weight returns what one event adds to the series, for the usual value of a histogram.
-func (r *recorded) weight(usual float64) float64 {
+func (r *recorded) weight(median float64) float64 {
 	switch {
 	case strings.HasSuffix(r.name, "_sum"):
-		return usual * math.Exp(spread*spread/2)
+		return median * math.Exp(spread*spread/2)
 	case strings.HasSuffix(r.name, "_bucket"):
 		bound, err := strconv.ParseFloat(r.labels["le"], 64)
 		if err != nil || bound <= 0 {
 			return 0
 		}
-		return 0.5 * math.Erfc(-math.Log(bound/usual)/(spread*math.Sqrt2))
+		return 0.5 * math.Erfc(-math.Log(bound/median)/(spread*math.Sqrt2))
 	}
 	return 1
 }

@@ -8,9 +8,9 @@ type server struct {
 	namespace, name string
 	pods            []string
 	// load is the maximum number of requests a second, and answer the usual time of a model's response in seconds.
-	load, answer float64
-	// failing returns the share of the requests that fail in a minute.
-	failing func(minute int) float64
+	load, latency float64
+	// errorRate returns the share of the requests that fail in a minute.
+	errorRate func(minute int) float64
 }
 
 var fleet = []server{
@@ -31,15 +31,15 @@ var methods = map[string]struct{ part, seconds float64 }{
 // rate returns the number of the series' events a second in a minute.
 func (s *server) rate(r *recorded, minute int) float64 {
 	busy := s.load / float64(len(s.pods)) * wave(s.name, minute)
-	switch failing := s.failing(minute); {
+	switch errorRate := s.errorRate(minute); {
 	case r.labels["method"] == "health":
 		return 0.2 // the probes
 	case r.labels["status_code"] == "400":
 		return busy * 0.004
 	case r.labels["status_code"] == "500":
-		return busy * methods[r.labels["method"]].part * failing
+		return busy * methods[r.labels["method"]].part * errorRate
 	case r.labels["status_code"] != "":
-		return busy * methods[r.labels["method"]].part * (1 - failing)
+		return busy * methods[r.labels["method"]].part * (1 - errorRate)
 	case r.labels["method"] != "":
 		return busy * methods[r.labels["method"]].part
 	case r.labels["model"] == "vllm/llama3.2-8b":
@@ -50,25 +50,25 @@ func (s *server) rate(r *recorded, minute int) float64 {
 	return 0
 }
 
-// usual returns the median of a histogram's values in a minute.
-func (s *server) usual(r *recorded, minute int) float64 {
-	slower := 1 + 0.3*wave(s.name, minute) + 4*s.failing(minute)
+// median returns the median of a histogram's values in a minute.
+func (s *server) median(r *recorded, minute int) float64 {
+	slower := 1 + 0.3*wave(s.name, minute) + 4*s.errorRate(minute)
 	switch h := r.histogram(); {
 	case h == "ogx_inference_tokens_per_second":
 		return 60 / slower
 	case h == "ogx_inference_time_to_first_token_seconds":
-		return 0.15 * s.answer * slower
+		return 0.15 * s.latency * slower
 	case methods[r.labels["method"]].seconds > 0:
 		return methods[r.labels["method"]].seconds
 	case r.labels["method"] == "health":
 		return 0.004
 	}
-	return s.answer * slower
+	return s.latency * slower
 }
 
 func (s *server) gauge(r *recorded, minute int) float64 {
 	if r.name == "ogx_concurrent_requests" && r.labels["api"] == "inference" {
-		return float64(int(s.load/float64(len(s.pods))*s.answer*wave(s.name, minute) + noise(s.pods[0], minute)))
+		return float64(int(s.load/float64(len(s.pods))*s.latency*wave(s.name, minute) + noise(s.pods[0], minute)))
 	}
 	return r.value
 }
@@ -86,24 +86,24 @@ func between(from, to int, part float64) func(int) float64 {
 // operatorPods has the leader first.
 var operatorPods = []string{"llama-stack-k8s-operator-controller-manager-5d7b9c8f6-kx4qz", "llama-stack-k8s-operator-controller-manager-5d7b9c8f6-t8wlm"}
 
-// missing is the time without a Secret, and edit the time when many custom resources are edited at once.
+// secretMissing is the time without a Secret, and bulkEdit the time when many custom resources are edited at once.
 var (
-	missing = between(120, 160, 1)
-	edit    = between(240, 250, 1)
+	secretMissing = between(120, 160, 1)
+	bulkEdit      = between(240, 250, 1)
 )
 
-// happens returns the number of events a second of a metric of the operator, by its labels.
-func happens(r *recorded, minute int) float64 {
-	usual, rare := 0.4*wave(r.name, minute)+3*edit(minute), 0.02*missing(minute)
+// operatorRate returns the number of events a second of a metric of the operator, by its labels.
+func operatorRate(r *recorded, minute int) float64 {
+	usual, rare := 0.4*wave(r.name, minute)+3*bulkEdit(minute), 0.02*secretMissing(minute)
 	switch r.name {
 	case "process_cpu_seconds_total":
 		return 0.012 + 0.02*usual
 	case "rest_client_requests_total":
-		often := map[string]float64{"GET": 1, "PATCH": 0.5, "PUT": 0.4, "POST": 0.03, "DELETE": 0.01}
+		byMethod := map[string]float64{"GET": 1, "PATCH": 0.5, "PUT": 0.4, "POST": 0.03, "DELETE": 0.01}
 		if r.labels["code"] >= "400" {
 			return 0.01 * usual
 		}
-		return often[r.labels["method"]] * usual
+		return byMethod[r.labels["method"]] * usual
 	case "llamastack_server_questions_total":
 		if r.labels["result"] == "error" {
 			return 0.01 + 5*rare
@@ -125,7 +125,7 @@ func happens(r *recorded, minute int) float64 {
 	case "llamastack_reconcile_panics_total":
 		return 0
 	case "llamastack_rollouts_total":
-		if slices.Contains([]int{35, 36, 110, 162, 300}, minute) || edit(minute) > 0 {
+		if slices.Contains([]int{35, 36, 110, 162, 300}, minute) || bulkEdit(minute) > 0 {
 			return 1.0 / 60
 		}
 		return 0
@@ -139,23 +139,23 @@ func happens(r *recorded, minute int) float64 {
 	return usual
 }
 
-// takes returns the median of the values of a histogram of the operator.
-func takes(r *recorded, minute int) float64 {
+// operatorMedian returns the median of the values of a histogram of the operator.
+func operatorMedian(r *recorded, minute int) float64 {
 	steps := map[string]float64{"gather": 0.021, "build": 0.009, "apply": 0.014, "observe": 0.0014, "prune": 0.0009}
 	if seconds := steps[r.labels["step"]]; seconds > 0 {
-		return seconds * (1 + edit(minute))
+		return seconds * (1 + bulkEdit(minute))
 	}
-	return 0.01 + 0.4*edit(minute)
+	return 0.01 + 0.4*bulkEdit(minute)
 }
 
-// shows returns the value of a gauge of the operator.
-func shows(pod string, r *recorded, minute int) float64 {
+// operatorGauge returns the value of a gauge of the operator.
+func operatorGauge(pod string, r *recorded, minute int) float64 {
 	switch r.name {
 	case "llamastack_distributions":
-		return countOf(r.labels["phase"], r.labels["release_line"], minute)
+		return distributionCount(r.labels["phase"], r.labels["release_line"], minute)
 	case "llamastack_distribution_problems":
 		if r.labels["reason"] == "SecretNotFound" {
-			return missing(minute)
+			return secretMissing(minute)
 		}
 		return 2
 	case "llamastack_webhook_certificate_expiry_timestamp_seconds":
@@ -163,28 +163,29 @@ func shows(pod string, r *recorded, minute int) float64 {
 	case "process_resident_memory_bytes":
 		return 62e6 + 6e6*wave(pod, minute) + 1e6*noise(pod, minute)
 	case "workqueue_depth":
-		return float64(int(12 * edit(minute) * wave(r.name, minute)))
+		return float64(int(12 * bulkEdit(minute) * wave(r.name, minute)))
 	}
 	return r.value
 }
 
-// countOf returns the number of custom resources: one waits for its Secret, and an edit replaces the pods of some.
-func countOf(phase, line string, minute int) float64 {
+// distributionCount returns the number of custom resources: one waits for its Secret, and an edit replaces the pods of
+// some.
+func distributionCount(phase, line string, minute int) float64 {
 	switch {
 	case phase == "Pending":
-		return missing(minute)
+		return secretMissing(minute)
 	case phase == "Initializing":
-		return 4 * edit(minute)
+		return 4 * bulkEdit(minute)
 	case line == "1.5":
-		return 9 - missing(minute) - 4*edit(minute)
+		return 9 - secretMissing(minute) - 4*bulkEdit(minute)
 	case line == "1.2":
 		return 4
 	}
 	return 2
 }
 
-// more are series of the operator that the recorded scrape lacks because their events had not happened yet.
-var more = []recorded{
+// extraSeries are series of the operator that the recorded scrape lacks because their events had not happened yet.
+var extraSeries = []recorded{
 	{name: "llamastack_distributions", labels: map[string]string{"phase": "Ready", "release_line": "1.5"}},
 	{name: "llamastack_distributions", labels: map[string]string{"phase": "Ready", "release_line": "1.2"}},
 	{name: "llamastack_distribution_problems", labels: map[string]string{"severity": "Error", "reason": "SecretNotFound"}},

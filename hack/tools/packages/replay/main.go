@@ -22,23 +22,23 @@ import (
 const (
 	span = 6 * time.Hour
 	step = time.Minute
-	// before is the number of minutes before the pictures, because rates need earlier samples.
-	before = 60
+	// warmupMinutes is the number of minutes before the pictures, because rates need earlier samples.
+	warmupMinutes = 60
 )
 
 // begin is the arbitrary time that the pictures show.
 var begin = time.Date(2026, 3, 2, 8, 10, 0, 0, time.UTC)
 
-// chosen are the values of the dashboards' variables.
-var chosen = map[string]string{"datasource": "prometheus", "namespace": "search", "server": "assistant"}
+// variableValues are the values of the dashboards' variables.
+var variableValues = map[string]string{"datasource": "prometheus", "namespace": "search", "server": "assistant"}
 
 // picture is a dashboard with the responses to its queries.
 type picture struct {
 	File      string            `json:"file"`
 	Dashboard json.RawMessage   `json:"dashboard"`
 	Variables map[string]string `json:"variables"`
-	// Answers has the series of each query by the number of the panel.
-	Answers [][][]series `json:"answers"`
+	// Results has the series of each query by the number of the panel.
+	Results [][][]series `json:"answers"`
 }
 
 // series is a query's result: times in milliseconds, and the values, nil if not a number.
@@ -97,33 +97,33 @@ type prometheus struct {
 func (p *prometheus) draw(ctx context.Context, d *dashboards.Dashboard) (picture, error) {
 	drawn := picture{File: d.File, Dashboard: json.RawMessage(d.Text), Variables: map[string]string{}}
 	for _, v := range d.Templating.List {
-		drawn.Variables[v.Name] = chosen[v.Name]
+		drawn.Variables[v.Name] = variableValues[v.Name]
 	}
 	for _, panel := range d.Panels {
-		var answers [][]series
+		var results [][]series
 		for _, target := range panel.Targets {
 			// Grafana's $__rate_interval is at least four times the scrape interval.
 			expression := strings.ReplaceAll(target.Expression, "$__rate_interval", (4 * step).String())
-			for name, value := range chosen {
+			for name, value := range variableValues {
 				expression = strings.ReplaceAll(expression, "$"+name, value)
 			}
 			from := begin
 			if target.Instant {
 				from = begin.Add(span)
 			}
-			found, err := p.ask(ctx, expression, from)
+			found, err := p.query(ctx, expression, from)
 			if err != nil {
 				return drawn, fmt.Errorf("%s, %s: %w", d.File, panel.Title, err)
 			}
-			answers = append(answers, found)
+			results = append(results, found)
 		}
-		drawn.Answers = append(drawn.Answers, answers)
+		drawn.Results = append(drawn.Results, results)
 	}
 	return drawn, nil
 }
 
-// ask returns the result of a query from a time to the end.
-func (p *prometheus) ask(ctx context.Context, expression string, from time.Time) ([]series, error) {
+// query returns the result of a query from a time to the end.
+func (p *prometheus) query(ctx context.Context, expression string, from time.Time) ([]series, error) {
 	query, err := p.engine.NewRangeQuery(ctx, p.db, nil, expression, from, begin.Add(span), step)
 	if err != nil {
 		return nil, err
@@ -133,18 +133,18 @@ func (p *prometheus) ask(ctx context.Context, expression string, from time.Time)
 	if err != nil {
 		return nil, err
 	}
-	found := []series{}
+	list := []series{}
 	for _, s := range matrix {
-		one := series{Labels: s.Metric.Map()}
+		result := series{Labels: s.Metric.Map()}
 		for _, point := range s.Floats {
 			value := &point.F
 			if math.IsNaN(point.F) {
 				value = nil
 			}
-			one.Times = append(one.Times, point.T)
-			one.Values = append(one.Values, value)
+			result.Times = append(result.Times, point.T)
+			result.Values = append(result.Values, value)
 		}
-		found = append(found, one)
+		list = append(list, result)
 	}
-	return found, nil
+	return list, nil
 }

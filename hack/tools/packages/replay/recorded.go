@@ -49,8 +49,8 @@ func read(file string) (found []recorded, err error) {
 	return found, nil
 }
 
-// succeed turns a series about failures into one about successes.
-func (r *recorded) succeed() {
+// markSuccessful turns a series about failures into one about successes.
+func (r *recorded) markSuccessful() {
 	for name, value := range map[string]string{"status": "success", "status_code": "200"} {
 		if r.labels[name] != "" {
 			r.labels[name] = value
@@ -58,8 +58,8 @@ func (r *recorded) succeed() {
 	}
 }
 
-// in returns the labels of the series as Prometheus stores it, with those of the target.
-func (r *recorded) in(target map[string]string) labels.Labels {
+// withTargetLabels returns the labels of the series as Prometheus stores it, with those of the target.
+func (r *recorded) withTargetLabels(target map[string]string) labels.Labels {
 	b := labels.NewBuilder(labels.EmptyLabels())
 	b.Set(model.MetricNameLabel, r.name)
 	for _, some := range []map[string]string{r.labels, target} {
@@ -70,8 +70,10 @@ func (r *recorded) in(target map[string]string) labels.Labels {
 	return b.Labels()
 }
 
-// counts reports whether the series is a counter.
-func (r *recorded) counts() bool { return r.histogram() != "" || strings.HasSuffix(r.name, "_total") }
+// isCounter reports whether the series is a counter.
+func (r *recorded) isCounter() bool {
+	return r.histogram() != "" || strings.HasSuffix(r.name, "_total")
+}
 
 // histogram returns the name of the histogram that the series belongs to, or "".
 func (r *recorded) histogram() string {

@@ -18,7 +18,7 @@ func entry(manager, operation, subresource, fields string) metav1.ManagedFieldsE
 }
 
 // Proves: R21, R78 (fields of others stay theirs, and a second run changes nothing).
-func TestHandedOver(t *testing.T) {
+func TestHandoverKeepsForeignFields(t *testing.T) {
 	others := []metav1.ManagedFieldsEntry{
 		entry("llama-stack-operator-replicas", "Apply", "", `{"f:spec":{"f:replicas":{}}}`),
 		entry("kubectl", "Update", "", `{"f:metadata":{"f:labels":{"f:mine":{}}}}`),

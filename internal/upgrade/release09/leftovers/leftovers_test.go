@@ -18,7 +18,7 @@ import (
 )
 
 // Proves: R21, L-25 (a binding with other subjects stays).
-func TestLeftoversAreNamedAndTheOwnBindingIsRemoved(t *testing.T) {
+func TestLeftoversAreReportedAndOwnBindingIsRemoved(t *testing.T) {
 	named := func(name string) metav1.ObjectMeta {
 		return metav1.ObjectMeta{Name: "llama-stack-k8s-operator-" + name}
 	}

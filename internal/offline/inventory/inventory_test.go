@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package offered_test
+package inventory_test
 
 import (
 	"testing"
@@ -9,7 +9,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/llamastack/llama-stack-k8s-operator/internal/offline/offered"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/offline/inventory"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/build"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
@@ -29,7 +29,7 @@ func parse(t *testing.T, text string) *serverconfig.Base {
 }
 
 // A provider is enabled, conditional on a variable, or known only to the image. Providers of the spec come first.
-func TestProvidersReportWhatDecidesOfEach(t *testing.T) {
+func TestProvidersReportStateAndSource(t *testing.T) {
 	base := parse(t, `providers:
   inference:
   - {provider_id: '${env.OFF:+off}', provider_type: remote::vllm}
@@ -42,28 +42,28 @@ func TestProvidersReportWhatDecidesOfEach(t *testing.T) {
   safety:
   - {provider_id: mine, provider_type: inline::x}
 `)
-	c := &offered.Config{Base: base, Variables: document.Variables{"GIVEN": true}}
+	c := &inventory.Config{Base: base, Variables: document.Variables{"GIVEN": true}}
 	got := c.Providers(step.Spec(t, "providers: {inference: {id: mine, provider: vllm}}\nexternalProviders: {inference: {providerId: ours, image: i}}"))
-	want := []offered.Provider{
-		{API: "inference", ID: "mine", Type: "remote::vllm", From: "spec", State: offered.On},
-		{API: "inference", ID: "ours", Type: "remote::x", From: "spec", State: offered.On},
-		{API: "inference", ID: "given", Type: "remote::vllm", From: "base", State: offered.On},
-		{API: "inference", ID: "plain", Type: "remote::vllm", From: "base", State: offered.On},
-		{API: "safety", ID: "mine", Type: "inline::x", From: "base", State: offered.On},
-		{API: "inference", ID: "off", Type: "remote::vllm", From: "base", State: offered.Off, Variable: "OFF"},
-		{API: "inference", ID: "${env.OWN:=__disabled__}", Type: "remote::vllm", From: "base", State: offered.Unknown, Variable: "OWN"},
-		{API: "inference", ID: "__disabled__", Type: "remote::vllm", From: "base", State: offered.Off},
+	want := []inventory.Provider{
+		{API: "inference", ID: "mine", Type: "remote::vllm", From: "spec", State: inventory.On},
+		{API: "inference", ID: "ours", Type: "remote::x", From: "spec", State: inventory.On},
+		{API: "inference", ID: "given", Type: "remote::vllm", From: "base", State: inventory.On},
+		{API: "inference", ID: "plain", Type: "remote::vllm", From: "base", State: inventory.On},
+		{API: "safety", ID: "mine", Type: "inline::x", From: "base", State: inventory.On},
+		{API: "inference", ID: "off", Type: "remote::vllm", From: "base", State: inventory.Off, Variable: "OFF"},
+		{API: "inference", ID: "${env.OWN:=__disabled__}", Type: "remote::vllm", From: "base", State: inventory.Unknown, Variable: "OWN"},
+		{API: "inference", ID: "__disabled__", Type: "remote::vllm", From: "base", State: inventory.Off},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if got := (&offered.Config{}).Providers(step.Spec(t, "{}")); got != nil {
+	if got := (&inventory.Config{}).Providers(step.Spec(t, "{}")); got != nil {
 		t.Errorf("of an unknown configuration: %v", got)
 	}
 }
 
 // The names are those that clients use.
-func TestModelsAreThoseThatTheServerMayHave(t *testing.T) {
+func TestModelsExcludeDisabledProviders(t *testing.T) {
 	base := parse(t, `providers:
   inference:
   - {provider_id: v, provider_type: remote::vllm}
@@ -74,24 +74,24 @@ registered_resources:
   - {model_id: chat, provider_id: v, provider_model_id: served}
   - {provider_id: v}
   - {model_id: '${env.M}', provider_id: v}
-  - {model_id: nobody}
+  - {model_id: unserved}
   - {model_id: switched, provider_id: '${env.OFF:+v}'}
   - {model_id: of-one-that-is-off, provider_id: off}
   - {model_id: of-an-unknown-one, provider_id: gone}
 `)
 	line := &catalog.Line{}
-	models := (&offered.Config{Base: base, Line: line, Variables: document.Variables{}}).Models()
-	want := []offered.Model{{Name: "v/e", Type: "embedding"}, {Name: "v/served", Type: "llm"}, {Name: "gone/of-an-unknown-one", Type: "llm"}}
+	models := (&inventory.Config{Base: base, Line: line, Variables: document.Variables{}}).Models()
+	want := []inventory.Model{{Name: "v/e", Type: "embedding"}, {Name: "v/served", Type: "llm"}, {Name: "gone/of-an-unknown-one", Type: "llm"}}
 	if diff := cmp.Diff(want, models); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if got := offered.FirstChat(models); got != "v/served" {
+	if got := inventory.FirstChat(models); got != "v/served" {
 		t.Errorf("the first model that can chat is %q", got)
 	}
-	if got := offered.FirstChat(models[:1]); got != "" {
+	if got := inventory.FirstChat(models[:1]); got != "" {
 		t.Errorf("%q can chat", got)
 	}
-	for _, unknown := range []offered.Config{{Base: base}, {Line: line}} {
+	for _, unknown := range []inventory.Config{{Base: base}, {Line: line}} {
 		if got := unknown.Models(); got != nil {
 			t.Errorf("models %v", got)
 		}
@@ -99,7 +99,7 @@ registered_resources:
 }
 
 // The generated configuration takes precedence over spec.overrideConfig, and that over the distribution's own.
-func TestOfTakesTheConfigurationOfTheServer(t *testing.T) {
+func TestFromBuildUsesConfigurationOfTheServer(t *testing.T) {
 	text := func(id string) []byte {
 		return []byte("version: 2\nproviders: {inference: [{provider_id: " + id + ", provider_type: remote::vllm}]}\n")
 	}
@@ -110,7 +110,7 @@ func TestOfTakesTheConfigurationOfTheServer(t *testing.T) {
 		"override":  {Distribution: own, Override: &serverconfig.Override{}, OverrideContent: text("override")},
 		"own":       {Distribution: own},
 	} {
-		c, err := offered.FromBuild(d)
+		c, err := inventory.FromBuild(d)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -118,21 +118,21 @@ func TestOfTakesTheConfigurationOfTheServer(t *testing.T) {
 			t.Errorf("%s: %v", want, got)
 		}
 	}
-	if c, err := offered.FromBuild(&build.Desired{}); err != nil || c.Base != nil || c.Line != nil {
-		t.Errorf("of an image that nobody knows: %+v, %v", c, err)
+	if c, err := inventory.FromBuild(&build.Desired{}); err != nil || c.Base != nil || c.Line != nil {
+		t.Errorf("of an unknown image: %+v, %v", c, err)
 	}
-	if _, err := offered.FromBuild(&build.Desired{Config: &serverconfig.Result{YAML: []byte("a: [")}}); err == nil {
+	if _, err := inventory.FromBuild(&build.Desired{Config: &serverconfig.Result{YAML: []byte("a: [")}}); err == nil {
 		t.Error("a configuration that cannot be read is no error")
 	}
 }
 
 // An empty variable counts as unset.
-func TestGivenAreTheVariablesOfTheContainers(t *testing.T) {
+func TestPodVariablesReturnsVariablesOfContainers(t *testing.T) {
 	deployment := &appsv1.Deployment{}
 	deployment.Spec.Template.Spec.Containers = []corev1.Container{
 		{Env: []corev1.EnvVar{{Name: "A", Value: "x"}, {Name: "EMPTY"}, {Name: "B", ValueFrom: &corev1.EnvVarSource{}}}}, {Env: []corev1.EnvVar{{Name: "C", Value: "x"}}},
 	}
-	c, err := offered.FromBuild(&build.Desired{Objects: []objects.Object{&corev1.Service{}, deployment}})
+	c, err := inventory.FromBuild(&build.Desired{Objects: []objects.Object{&corev1.Service{}, deployment}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,19 +12,19 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
-func TestGeneratedFilesCarryTheHashOfTheirContent(t *testing.T) {
+func TestGeneratedFilesHaveContentHash(t *testing.T) {
 	if err := checkHashes(filepath.Join("..", "..")); err != nil {
 		t.Error(err)
 	}
 }
 
-func TestEditedFindsEveryKindOfChange(t *testing.T) {
-	good := sealed([]byte("# " + generatedMark + "\na: 1\n"))
-	for what, content := range map[string][]byte{
+func TestCheckHashesFindsManualEdits(t *testing.T) {
+	good := withContentHash([]byte("# " + generatedMark + "\na: 1\n"))
+	for name, content := range map[string][]byte{
 		"another value":     bytes.Replace(good, []byte("a: 1"), []byte("a: 2"), 1),
 		"another line":      append(bytes.Clone(good), "b: 2\n"...),
 		"another hash":      bytes.Replace(good, []byte("hash: "), []byte("hash: 0"), 1),
-		"a mark alone":      []byte("# " + generatedMark + "\na: 1\n"),
+		"mark without hash": []byte("# " + generatedMark + "\na: 1\n"),
 		"no mark":           []byte("a: 1\n"),
 		"text above":        append([]byte("# kept\n"), good...),
 		"two marks in file": append(bytes.Clone(good), good...),
@@ -46,7 +46,7 @@ func TestEditedFindsEveryKindOfChange(t *testing.T) {
 		}
 		err := checkHashes(root)
 		if err == nil || !strings.Contains(err.Error(), "differs: internal/serverconfig/catalog/1.0.yaml; change") {
-			t.Errorf("%s: %v", what, err)
+			t.Errorf("%s: %v", name, err)
 		}
 	}
 }
