@@ -46,9 +46,9 @@ type Resource struct {
 	// Notes are assumptions about the cluster.
 	Notes []Note
 
-	read []*manifest.Document // the given ConfigMaps that the dry run read
 	// override is the ConfigMap of spec.overrideConfig, if it is given.
 	override *manifest.Document
+	read     []*manifest.Document // the given ConfigMaps that the dry run read
 }
 
 // Note is an assumption about the cluster.
@@ -187,9 +187,6 @@ func fieldOfOtherVersion(apiVersion, path string) string {
 // build builds the custom resource and adds problems and notes.
 func (c *Cluster) build(ctx context.Context, r *Resource, cr *v1alpha2.LlamaStackDistribution) {
 	in, unresolved := c.inputs(cr)
-	if ref, ok := in.OverrideRef(); ok {
-		r.override = c.configMaps[ref].document
-	}
 	if unresolved != nil && !r.Problems.Covers(unresolved.Path) {
 		r.addOperatorProblem(*unresolved)
 	}
@@ -233,7 +230,8 @@ func (c *Cluster) noteConfigMaps(r *Resource, in *build.Inputs) {
 	}
 	if ref, ok := in.OverrideRef(); ok {
 		refs = append(refs, ref)
-		if _, given := c.configMaps[ref]; !given {
+		r.override = c.configMaps[ref].document
+		if r.override == nil {
 			r.Notes = append(r.Notes, Note{r.pathOf(path), fmt.Sprintf("ConfigMap %s (namespace %s) was not given, so its "+
 				"content is not checked: pass it with -f", ref.Name, ref.Namespace)})
 		}

@@ -107,7 +107,7 @@ func TestLabelWritesConfigurationToImage(t *testing.T) {
 // Proves: R88 (what the server refuses or ignores in the base is a warning before anyone uses the image).
 func TestLabelWarnsOfWhatTheServerIgnores(t *testing.T) {
 	reference := imageSite(t, randomImage(t))
-	base := file(t, "version: 2\ndistro_name: a\nproviders: {}\nstorage: {backends: {}, stores: {}}\nmodels: []\n")
+	base := file(t, "version: 2\ndistro_name: a\nproviders: {}\nstorage: {backends: {kv_default: {type: kv_sqlite, db_path: /a}, sql_default: {type: sql_sqlite, db_path: /b}}, stores: {}}\nmodels: []\n")
 	r := run(t, "", "label", reference, "--config", base, "--server-version", "1.5.0", "--push", "--plain-http")
 	if want := "warning: " + base + ":5:9: models: the server ignores this: release line 1.5 has no such field: remove it\n"; r.code != cli.ExitOK || r.err != want {
 		t.Errorf("exit code %d, %q, want %q", r.code, r.err, want)

@@ -138,7 +138,7 @@ data:
     providers:
       inference:
       - {provider_id: vllm, provider_type: "`+providerType+`", config: {`+url+`: "http://vllm:8000/v1"}}
-    storage: {backends: {}, stores: {}}
+    storage: {backends: {kv_default: {type: kv_sqlite, db_path: /a}, sql_default: {type: sql_sqlite, db_path: /b}}, stores: {}}
 `)
 	}
 	const at = ": ConfigMap distribution-a: config.yaml:6:"
@@ -172,7 +172,7 @@ data:
 func TestPageOfSettingsShowsTheFindingsOfARegistration(t *testing.T) {
 	var registration, shown string
 	for _, b := range framework.CodeBlocks(t, "../../docs/bring-your-own-config.md") {
-		if b.Info == "yaml" {
+		if b.Info == "yaml" && registration == "" {
 			registration, _, _ = strings.Cut(b.Text, "---\n")
 		}
 	}

@@ -20,7 +20,7 @@ func TestGenerateNamesABaseWithoutAName(t *testing.T) {
 		{"0.3", "", "\nimage_name: mine\n"},
 		{"0.3", "distro_name: a\n", "\nimage_name: mine\n"},
 	} {
-		base, err := serverconfig.ParseBase("mine", []byte("version: 2\nproviders: {}\nstorage: {backends: {}, stores: {}}\n"+c.name))
+		base, err := serverconfig.ParseBase("mine", []byte("version: 2\nproviders: {}\nstorage: {backends: {kv_default: {type: kv_sqlite, db_path: /a}, sql_default: {type: sql_sqlite, db_path: /b}}, stores: {}}\n"+c.name))
 		framework.NoError(t, err)
 		result, problems := serverconfig.Generate(t.Context(), serverconfig.Input{
 			Name: "a", Namespace: "b", Spec: step.Parsed(t, "{}"), Base: base, Line: step.Line(t, c.line),

@@ -26,7 +26,7 @@ providers:
       api_token: ${env.TOKEN:fake}
       tls_verify: 7
   - {provider_id: b, provider_type: "remote::vlm"}
-storage: {backends: {}, stores: {}}
+storage: {backends: {kv_default: {type: kv_sqlite, db_path: /a}, sql_default: {type: sql_sqlite, db_path: /b}}, stores: {}}
 servr: {}
 `
 
@@ -37,7 +37,7 @@ func TestRegisteredBasesAreComparedWithTheirRelease(t *testing.T) {
 	unnamed := &corev1.ConfigMap{Data: map[string]string{"image": "registry.example.com/b:v7"}}
 	unnamed.Name, unnamed.Labels = "distribution-b", map[string]string{LabelDistribution: "b"}
 	s, err := Parse(map[string]string{KeyDistributions: "in-house:\n  image: registry.example.com/c:1.5.0\n  config: |\n" +
-		"    version: 2\n    distro_name: a\n    apis: []\n    providers: {}\n    storage: {backends: {}, stores: {}}\n    modles: []\n"},
+		"    version: 2\n    distro_name: a\n    apis: []\n    providers: {}\n    storage: {backends: {kv_default: {type: kv_sqlite, db_path: /a}, sql_default: {type: sql_sqlite, db_path: /b}}, stores: {}}\n    modles: []\n"},
 		ParseRegistration(cm), ParseRegistration(unnamed))
 	framework.NoError(t, err)
 	var got []string
@@ -69,7 +69,7 @@ func TestRegisteredBasesAreComparedWithTheirRelease(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	for _, image := range []string{"registry.example.com/a:1.5.0", "registry.example.com/a:latest"} {
-		cm.Data["config.yaml"], cm.Data["image"] = "version: 2\ndistro_name: a\nproviders: {}\nstorage: {backends: {}, stores: {}}\n", image
+		cm.Data["config.yaml"], cm.Data["image"] = "version: 2\ndistro_name: a\nproviders: {}\nstorage: {backends: {kv_default: {type: kv_sqlite, db_path: /a}, sql_default: {type: sql_sqlite, db_path: /b}}, stores: {}}\n", image
 		if s, err = Parse(nil, ParseRegistration(cm)); err != nil || len(s.BaseProblems(t.Context())) > 0 {
 			t.Errorf("%s: %v, %v", image, err, s.BaseProblems(t.Context()))
 		}

@@ -152,6 +152,12 @@ func (o *options) run(ctx context.Context, streams cli.Streams) error {
 	if problems := checked.Problems(); len(problems) > 0 {
 		return problems[0].Err
 	}
+	for _, p := range checked.BaseProblems(ctx) { // errors first
+		if !p.Warning {
+			return p.Err
+		}
+		_, _ = fmt.Fprintf(streams.Err, "warning: %v\n", p.Err)
+	}
 	for _, note := range notes {
 		_, _ = fmt.Fprintln(streams.Err, "note: "+note)
 	}

@@ -254,7 +254,7 @@ func TestRegisteredTextsHaveABoundTogether(t *testing.T) {
 // Proves: R88 (what a server ignores in a registered base is reported once, for the registration).
 func TestSettingsReportWhatAServerIgnoresInABase(t *testing.T) {
 	cm := registration("r", "r", "registry.example/r:1.5.0")
-	cm.Data["config.yaml"] = "version: 2\ndistro_name: r\nproviders: {}\nstorage: {backends: {}, stores: {}}\nmodels: []\n"
+	cm.Data["config.yaml"] = "version: 2\ndistro_name: r\nproviders: {}\nstorage: {backends: {kv_default: {type: kv_sqlite, db_path: /a}, sql_default: {type: sql_sqlite, db_path: /b}}, stores: {}}\nmodels: []\n"
 	c := newCluster(t, cm)
 	problems, p := newGatherer(c, c).Settings(t.Context())
 	if p != nil || len(problems) != 1 || problems[0].ConfigMap != "r" || !problems[0].Warning ||
