@@ -66,7 +66,7 @@ func (d *Desired) warnLocalState(in *Inputs) {
 	}
 	d.problems.warn(problem.EphemeralState, path,
 		"each pod has its own state, which other pods do not have and which is lost with the pod: "+limits.Names(parts),
-		"use one replica, or "+strings.Join(stateElsewhere(&local), "; "))
+		"use one replica, or "+strings.Join(stateElsewhere(&local), "; and "))
 }
 
 // stateElsewhere returns the ways to keep each kind of local state outside of the pods.
