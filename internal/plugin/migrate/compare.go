@@ -149,7 +149,8 @@ func configChanges(key string, was, entry map[string]any, line *catalog.Line) []
 	api, _, _ := strings.Cut(key, "[")
 	row, _ := line.Provider(api, fmt.Sprint(entry["provider_type"]))
 	return slices.DeleteFunc(difference.CompareTrees(was["config"], entry["config"]), func(change difference.Change) bool {
-		return isNothing(change.Before, change.After) || isDefault(line, row, change) || isAppended(change) || isCredential(change)
+		return isNothing(change.Before, change.After) || isDefault(line, row, change) || isAppended(change) ||
+			isCredential(change)
 	})
 }
 
