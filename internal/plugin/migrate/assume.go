@@ -66,9 +66,9 @@ func withStarter(cluster *offline.Cluster, line *catalog.Line) (*offline.Cluster
 	assumed := *cluster
 	base, _ := distributions.Base(starter, line.Name)
 	assumed.Replacement = offline.Replacement{Version: line.Release, Base: base}
-	return &assumed, fmt.Sprintf("the distribution is not known here: that of starter, release line %s, stands for it. "+
-		"The operator needs its registration before it can use the result: kubectl llamastack register prints one, and "+
-		"--settings reads it", line.Name)
+	return &assumed, fmt.Sprintf("the distribution is not known here: that of starter, release line %s, stands for it, "+
+		"and all variables stay, because it may read them. The operator needs its registration before it can use the "+
+		"result: kubectl llamastack register prints one, and --settings reads it", line.Name)
 }
 
 // lineOf returns the release line for which a configuration needs the fewest changes; the newest of several.

@@ -162,7 +162,7 @@ func migrateDocument(ctx context.Context, cluster *offline.Cluster, d *manifest.
 	if content := ownFile(before); content != nil {
 		return migrateOwnFile(ctx, cluster, d, object, before, assumption, notes)
 	}
-	r := rewrite(object, distribution)
+	r := rewrite(object, distribution, assumption != "")
 	after := cluster.DryRun(ctx, &manifest.Document{File: d.File, Line: d.Line, Object: object})
 	if after.Failed() {
 		after.Print(notes)

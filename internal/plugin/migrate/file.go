@@ -56,13 +56,13 @@ const maxRounds = 200
 
 // migrateFile replaces spec.overrideConfig by fields of the spec that say the same.
 func migrateFile(ctx context.Context, cluster *offline.Cluster, d *manifest.Document, object map[string]any,
-	line *catalog.Line, before *offline.Resource) (*fileMigration, *offline.Resource, error) {
+	line *catalog.Line, before *offline.Resource, assumed bool) (*fileMigration, *offline.Resource, error) {
 	base, err := document.ParseBase("", ownFile(before))
 	if err != nil {
 		return nil, nil, err
 	}
 	m := &fileMigration{
-		rewriting: &rewriting{object: object, line: line, used: map[string]bool{}}, file: base.Edit(),
+		rewriting: &rewriting{object: object, line: line, used: map[string]bool{}, assumed: assumed}, file: base.Edit(),
 	}
 	m.env, _, _ = unstructured.NestedSlice(object, envPath...)
 	build := func() (map[string]any, *offline.Resource) {
@@ -133,7 +133,7 @@ func (m *fileMigration) removeVariables(object map[string]any) {
 	for _, item := range m.env {
 		variable, _ := item.(map[string]any)
 		name, _ := variable["name"].(string)
-		if !m.used[name] || m.isReferenced(name) || refersTo(spec, name) {
+		if m.assumed || !m.used[name] || m.isReferenced(name) || refersTo(spec, name) {
 			left = append(left, item)
 		}
 	}
@@ -206,6 +206,7 @@ func (m *fileMigration) addSettings(bare *offline.Resource) {
 		}
 		entry := p.value.(map[string]any)
 		config, known := generated[p.api+"/"+p.id]
+		known = known && !m.assumed
 		row, _ := m.line.Provider(p.api, m.line.FullType(p.api, fmt.Sprint(entry["provider"])))
 		settings := map[string]any{}
 		for name, value := range p.candidates {
@@ -217,8 +218,7 @@ func (m *fileMigration) addSettings(bare *offline.Resource) {
 			case m.isUnset(value):
 				settings[name] = value
 			case known && exists && sameValue(existing, m.resolved(value)):
-			case known && !exists && (value == nil || row != nil && sameValue(row.Fields[name].Default, m.resolved(value))):
-			case value == nil && (!known || !exists):
+			case (!known || !exists) && (value == nil || row != nil && sameValue(row.Fields[name].Default, m.resolved(value))):
 			default:
 				settings[name] = value
 			}
@@ -325,7 +325,7 @@ func providerConfigs(r *offline.Resource) map[string]map[string]any {
 
 // removeDefaults removes the providers that the distribution has with the same config.
 func (m *fileMigration) removeDefaults(before, plain *offline.Resource) {
-	if plain.Desired == nil {
+	if plain.Desired == nil || m.assumed {
 		return
 	}
 	file, err := effectiveConfig(before)

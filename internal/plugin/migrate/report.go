@@ -25,7 +25,7 @@ func migrateOwnFile(ctx context.Context, cluster *offline.Cluster, d *manifest.D
 	if err != nil {
 		return nil, false, err
 	}
-	m, after, err := migrateFile(ctx, cluster, d, object, line, before)
+	m, after, err := migrateFile(ctx, cluster, d, object, line, before, assumption != "")
 	if err != nil {
 		return nil, false, err
 	}

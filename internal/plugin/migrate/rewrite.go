@@ -26,6 +26,8 @@ type rewriting struct {
 	used   map[string]bool
 	// converted are the providers of the base that became fields, as API/id.
 	converted map[string]bool
+	// assumed means that the base stands for an unknown one, which may read any variable. So all of them stay.
+	assumed bool
 	// moved describes the variables that became fields, stays the others.
 	moved []string
 	kept  []keptVariable
@@ -44,8 +46,8 @@ const inferenceModel = "INFERENCE_MODEL"
 var envPath = []string{"spec", "workload", "overrides", "env"}
 
 // rewrite moves variables to spec.providers and spec.resources in the object.
-func rewrite(object map[string]any, d *settings.Distribution) *rewriting {
-	r := &rewriting{object: object, used: map[string]bool{}, converted: map[string]bool{}}
+func rewrite(object map[string]any, d *settings.Distribution, assumed bool) *rewriting {
+	r := &rewriting{object: object, used: map[string]bool{}, converted: map[string]bool{}, assumed: assumed}
 	r.env, _, _ = unstructured.NestedSlice(object, envPath...)
 	if override, overridden, _ := unstructured.NestedMap(object, "spec", "overrideConfig"); overridden {
 		r.kept = append(r.kept, keptVariable{text: fmt.Sprintf("spec.overrideConfig: ConfigMap %v is not among the files: "+
@@ -316,6 +318,9 @@ func (r *rewriting) plain(name string) string {
 
 // removeUsed removes the variables that became fields, unless another variable refers to them.
 func (r *rewriting) removeUsed() {
+	if r.assumed {
+		return
+	}
 	var left []any
 	for _, item := range r.env {
 		variable, _ := item.(map[string]any)
