@@ -4,6 +4,7 @@ package settingsreport
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"slices"
 	"strings"
@@ -27,7 +28,11 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 )
 
-const action = "ReadSettings"
+// The actions of Events. A further Event of the same action would change the first one, which the operator may not.
+const (
+	actionRead    = "ReadSettings"
+	actionCompare = "CompareBase"
+)
 
 // Reporter reports the errors. Set its fields before Setup.
 type Reporter struct {
@@ -45,8 +50,9 @@ type Reporter struct {
 }
 
 type configMapKey struct {
-	name string
-	uid  types.UID
+	name   string
+	uid    types.UID
+	action string
 }
 
 // Setup adds the reporter to the manager.
@@ -68,15 +74,28 @@ func (r *Reporter) Reconcile(ctx context.Context, _ reconcile.Request) (reconcil
 	case p != nil:
 		problems = []settings.Problem{{ConfigMap: settings.ConfigMapName, Err: p.Err}}
 	}
-	texts, count := map[string][]string{}, 0
+	texts := map[bool]map[string][]string{false: {}, true: {}}
 	for _, each := range problems {
-		texts[each.ConfigMap] = append(texts[each.ConfigMap], each.Err.Error())
-		if !each.Warning {
-			count++
-		}
+		texts[each.Warning][each.ConfigMap] = append(texts[each.Warning][each.ConfigMap], each.Err.Error())
+	}
+	count := 0
+	for _, list := range texts[false] {
+		count += len(list)
 	}
 	r.Count(count)
 	reported := map[configMapKey]string{}
+	err := errors.Join(r.report(ctx, texts[false], actionRead, reported),
+		r.report(ctx, texts[true], actionCompare, reported))
+	if err != nil {
+		return reconcile.Result{}, err
+	}
+	r.reported = reported
+	return reconcile.Result{}, nil
+}
+
+// report makes an Event for each ConfigMap whose text changed, and notes the texts.
+func (r *Reporter) report(ctx context.Context, texts map[string][]string, action string,
+	reported map[configMapKey]string) error {
 	for _, name := range slices.Sorted(maps.Keys(texts)) {
 		cm := apply.ConfigMapMetadata()
 		err := r.Cached.Get(ctx, types.NamespacedName{Namespace: r.OperatorNamespace, Name: name}, cm)
@@ -84,9 +103,9 @@ func (r *Reporter) Reconcile(ctx context.Context, _ reconcile.Request) (reconcil
 			continue // another event follows
 		}
 		if err != nil {
-			return reconcile.Result{}, err
+			return err
 		}
-		key, text := configMapKey{name, cm.UID}, limits.Message(strings.Join(texts[name], "; "))
+		key, text := configMapKey{name, cm.UID, action}, limits.Message(strings.Join(texts[name], "; "))
 		if reported[key] = text; r.reported[key] == text {
 			continue
 		}
@@ -94,6 +113,5 @@ func (r *Reporter) Reconcile(ctx context.Context, _ reconcile.Request) (reconcil
 		r.Recorder.Eventf(cm, nil, corev1.EventTypeWarning, string(problem.InvalidOperatorSettings), action, "%s", text)
 		logf.FromContext(ctx).Info("operator settings are invalid", "configMap", name, "problem", text)
 	}
-	r.reported = reported
-	return reconcile.Result{}, nil
+	return nil
 }

@@ -42,7 +42,7 @@ func TestReporterReportsOnlyChanges(t *testing.T) {
 		events   []string
 		metric   int
 	}{
-		{problems: []settings.Problem{wrong("a", "one"), shadowed}, events: []string{"Warning InvalidOperatorSettings one; two"}, metric: 1},
+		{problems: []settings.Problem{wrong("a", "one"), shadowed}, events: []string{"Warning InvalidOperatorSettings one", "Warning InvalidOperatorSettings two"}, metric: 1},
 		{problems: []settings.Problem{wrong("a", "one"), shadowed}, metric: 1},
 		{problem: &problem.Problem{Class: problem.Transient, Err: failed}, metric: 1},
 		{problem: &problem.Problem{Class: problem.Terminal, Err: errors.New("all")}, events: []string{"Warning InvalidOperatorSettings all"}, metric: 1},
