@@ -171,3 +171,18 @@ func TestMigrateTakesAConfigurationAlone(t *testing.T) {
 		t.Errorf("exit code %d:\n%s%s", r.code, r.err, r.out)
 	}
 }
+
+// A registered distribution may leave out what the operator adds to each configuration.
+func TestMigrateTakesARegisteredDistribution(t *testing.T) {
+	registration := write(t, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: distribution-rh-dev, labels: {llamastack.io/distribution: rh-dev}}\n"+
+		"data:\n  image: 'quay.io/example/server:0.7.1'\n  config.yaml: |\n    version: 2\n    apis: [inference]\n    providers:\n      inference:\n"+
+		"      - {provider_id: '${env.VLLM_URL:+vllm-inference}', provider_type: 'remote::vllm', config: {base_url: '${env.VLLM_URL:=}'}}\n"+
+		"    storage:\n      backends: {kv_default: {type: kv_sqlite, db_path: /.llama/kv.db}, sql_default: {type: sql_sqlite, db_path: /.llama/sql.db}}\n"+
+		"      stores: {metadata: {namespace: registry, backend: kv_default}}\n")
+	text := strings.Replace(withVariables("{name: VLLM_URL, value: 'http://vllm:8000/v1'}"), "starter", "rh-dev", 1)
+	r := run(t, text, "migrate", "-f", "-", "--settings", registration)
+	if r.code != cli.ExitOK || !strings.Contains(r.out, "id: vllm-inference\n") || strings.Contains(r.out, "VLLM_URL") ||
+		!strings.Contains(r.err, "verified: the configuration is the same") {
+		t.Errorf("exit code %d:\n%s%s", r.code, r.err, r.out)
+	}
+}

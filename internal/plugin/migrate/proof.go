@@ -40,7 +40,7 @@ func compareEffective(before, after *offline.Resource, models []string) (*compar
 			if model, ok := strings.CutSuffix(c.Path, ".provider_id"); ok {
 				p.improved = append(p.improved, model+" is registered now: nothing read its variable")
 			}
-		case isEmptyList(c):
+		case isEmptyList(c) || isAddition(c):
 		default:
 			p.different = append(p.different, text)
 		}
@@ -75,6 +75,14 @@ func isModel(c difference.Change, models []string) bool {
 	return c.Before == "" && slices.ContainsFunc(models, func(model string) bool {
 		return strings.HasPrefix(c.Path, "registered_resources.models["+model+"]")
 	})
+}
+
+// additions are fields that each generated configuration has, whatever the distribution has.
+var additions = []string{"server.port", "server.insecure", "image_name", "distro_name"}
+
+// isAddition reports whether the operator adds the field to a configuration without it.
+func isAddition(c difference.Change) bool {
+	return c.Before == "" && slices.Contains(additions, c.Path)
 }
 
 // isEmptyList reports whether a list was or becomes empty; its items are separate changes.
