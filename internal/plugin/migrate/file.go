@@ -56,7 +56,8 @@ const maxRounds = 200
 
 // migrateFile replaces spec.overrideConfig by fields of the spec that say the same.
 func migrateFile(ctx context.Context, cluster *offline.Cluster, d *manifest.Document, object map[string]any,
-	line *catalog.Line, before *offline.Resource, assumed bool) (*fileMigration, *offline.Resource, error) {
+	line *catalog.Line, written *yaml.Node, before *offline.Resource, assumed bool) (*fileMigration, *offline.Resource,
+	error) {
 	base, err := document.ParseBase("", ownFile(before))
 	if err != nil {
 		return nil, nil, err
@@ -72,6 +73,7 @@ func migrateFile(ctx context.Context, cluster *offline.Cluster, d *manifest.Docu
 	m.readProviders()
 	m.readResources()
 	m.readStorage()
+	m.readTelemetry(written)
 	m.readServer()
 	pieces := m.pieces
 	m.pieces = nil

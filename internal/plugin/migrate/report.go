@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/offline"
@@ -21,11 +22,15 @@ import (
 func migrateOwnFile(ctx context.Context, cluster *offline.Cluster, d *manifest.Document, object map[string]any,
 	before *offline.Resource, assumption string, notes io.Writer) ([]any, bool, error) {
 	line := before.Desired.Distribution.Line
+	written, err := document.Read(ownFile(before))
+	if err != nil {
+		return nil, false, fmt.Errorf("the configuration in spec.overrideConfig: %w", err)
+	}
 	before, changes, err := rewritten(before, line)
 	if err != nil {
 		return nil, false, err
 	}
-	m, after, err := migrateFile(ctx, cluster, d, object, line, before, assumption != "")
+	m, after, err := migrateFile(ctx, cluster, d, object, line, written, before, assumption != "")
 	if err != nil {
 		return nil, false, err
 	}
@@ -35,6 +40,9 @@ func migrateOwnFile(ctx context.Context, cluster *offline.Cluster, d *manifest.D
 	}
 	for i := range changes {
 		c := &changes[i]
+		if m.has("telemetry") && strings.Contains(c.Path+" "+c.Detail, "telemetry") {
+			continue // moved
+		}
 		if (c.Action == migrate.Removed || c.Action == migrate.Kept) && !strings.HasPrefix(c.Detail, "the empty ") {
 			m.drop(c.Path, c.Detail+": "+c.Reason)
 		}
@@ -65,6 +73,11 @@ func rewritten(before *offline.Resource, line *catalog.Line) (*offline.Resource,
 	desired.OverrideContent = content
 	resource.Desired = &desired
 	return &resource, changes, nil
+}
+
+// has reports whether a part of the file became this field, the last one of its path.
+func (m *fileMigration) has(field string) bool {
+	return slices.ContainsFunc(m.pieces, func(p *piece) bool { return p.field[len(p.field)-1] == field })
 }
 
 func (m *fileMigration) print(w io.Writer, name, assumption string, c *fileComparison) {

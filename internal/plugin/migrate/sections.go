@@ -299,6 +299,23 @@ func (m *fileMigration) describeDatabase(ref map[string]any, backend *yaml.Node)
 	}
 }
 
+// telemetryEndpoint is the field of the collector's address in the providers of telemetry of llama-stack 0.2.
+const telemetryEndpoint = "otel_exporter_otlp_endpoint"
+
+// readTelemetry reads the collector's address from the file as it was written. Later releases have no such providers.
+func (m *fileMigration) readTelemetry(written *yaml.Node) {
+	for i, n := range document.Items(document.Descend(written, []string{"providers", "telemetry"})) {
+		endpoint, _ := m.value(document.Descend(n, []string{"config", telemetryEndpoint})).(string)
+		if endpoint != "" {
+			m.addUnlessSet(&piece{
+				source: fmt.Sprintf("providers.telemetry[%d]", i), field: []string{"spec", "providers", "telemetry"},
+				value: map[string]any{"provider": "otel", "endpoint": endpoint},
+			})
+			return
+		}
+	}
+}
+
 // readServer reads the section server.
 func (m *fileMigration) readServer() {
 	section := m.file.Section("server")
