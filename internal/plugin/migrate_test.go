@@ -186,3 +186,23 @@ func TestMigrateTakesARegisteredDistribution(t *testing.T) {
 		t.Errorf("exit code %d:\n%s%s", r.code, r.err, r.out)
 	}
 }
+
+// A credential that only the container's environment has stays a reference, beside the other settings, or is named.
+func TestMigrateKeepsCredentialsOfTheEnvironment(t *testing.T) {
+	text := strings.Replace(read(t, "testdata/migrate/own/postgres-and-auth.yaml"), `jwks: {uri: "https://keycloak.example.com/realms/apps/protocol/openid-connect/certs"}`,
+		"introspection: {url: 'https://keycloak.example.com/introspect', client_id: a, client_secret: '${env.OF_ENVFROM}'}", 1)
+	text = strings.Replace(text, "{type: kv_postgres, host:", "{type: kv_redis, host:", 1)
+	text = strings.Replace(text, `user: llamastack, password: "${env.POSTGRES_PASSWORD}"}
+        sql_default`, `password: "${env.OF_ENVFROM}"}
+        sql_default`, 1)
+	r := run(t, text, "migrate", "-f", "-")
+	made, _, _ := strings.Cut(r.out, "---\napiVersion: v1\ndata:\n")
+	for _, want := range []string{"audience: llama-stack\n", "issuer: https://keycloak.example.com/realms/apps\n", "client_secret: ${env.OF_ENVFROM}\n", "client_id: a\n"} {
+		if !strings.Contains(made, want) {
+			t.Errorf("no %q in\n%s", want, made)
+		}
+	}
+	if r.code != cli.ExitOK || !strings.Contains(r.err, "storage.backends.kv_default.password: comes from a variable: name the Secret in spec.storage.kv.password") {
+		t.Errorf("exit code %d:\n%s", r.code, r.err)
+	}
+}

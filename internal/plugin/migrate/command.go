@@ -190,14 +190,7 @@ func modelNames(object map[string]any) []string {
 
 func report(w io.Writer, name, assumption string, r *rewriting, p *comparison) {
 	var b strings.Builder
-	list := func(title string, texts []string) {
-		for i, text := range texts {
-			if i == 0 {
-				b.WriteString("  " + title + ":\n")
-			}
-			b.WriteString("    " + text + "\n")
-		}
-	}
+	list := func(title string, texts []string) { writeList(&b, title, texts) }
 	b.WriteString(name + ":\n")
 	if assumption != "" {
 		list("assumed", []string{assumption})

@@ -82,9 +82,10 @@ func migrateFile(ctx context.Context, cluster *offline.Cluster, d *manifest.Docu
 	m.removeDefaults(before, plain)
 	// The settings are what the generated configuration lacks without them.
 	_, bare := build()
-	m.disableAPIs(bare)
-	m.addSettings(bare)
-	m.keepDirectory(bare)
+	generated := generatedConfig(bare)
+	m.disableAPIs(generated)
+	m.addSettings(generated)
+	m.keepDirectory(generated)
 	for range maxRounds {
 		made, after := build()
 		if !after.Failed() {
@@ -200,19 +201,19 @@ func (m *fileMigration) drop(source, why string) {
 }
 
 // addSettings adds the candidates of each provider that the generated configuration lacks or has with another value.
-func (m *fileMigration) addSettings(bare *offline.Resource) {
-	generated, backends := providerConfigs(bare), generatedBackends(bare)
+func (m *fileMigration) addSettings(generated map[string]any) {
+	items, backends := providerItems(generated), backendsOf(generated)
 	for _, p := range m.pieces {
 		if len(p.candidates) == 0 {
 			continue
 		}
 		entry := p.value.(map[string]any)
-		config, known := generated[p.api+"/"+p.id]
+		item, known := items[p.api+"["+p.id+"]"]
 		known = known && !m.assumed
 		row, _ := m.line.Provider(p.api, m.line.FullType(p.api, fmt.Sprint(entry["provider"])))
 		settings := map[string]any{}
 		for name, value := range p.candidates {
-			existing, exists := config[name]
+			existing, exists := section(item, "config")[name]
 			if row != nil && row.Fields[name].Store != "" && backends[backendOf(value)] == nil {
 				continue // the generated configuration has other backends
 			}
@@ -246,15 +247,16 @@ func backendOf(reference any) string {
 	return backend
 }
 
-// generatedBackends returns the storage backends of the generated configuration by name.
-func generatedBackends(r *offline.Resource) map[string]any {
-	if r.Desired == nil {
+// generatedConfig returns the effective configuration that is generated; nil if none is.
+func generatedConfig(r *offline.Resource) map[string]any {
+	if r.Desired == nil || r.Desired.Config == nil {
 		return nil
 	}
-	tree, err := effectiveConfig(r)
-	if err != nil {
-		return nil
-	}
+	tree, _ := effectiveConfig(r) // nil, if it cannot be read
+	return tree
+}
+
+func backendsOf(tree map[string]any) map[string]any {
 	return section(section(tree, "storage"), "backends")
 }
 
@@ -262,11 +264,10 @@ func generatedBackends(r *offline.Resource) map[string]any {
 const sqliteVariable = "SQLITE_STORE_DIR"
 
 // keepDirectory keeps SQLite files where they are, if only their directory differs from that of the distribution.
-func (m *fileMigration) keepDirectory(bare *offline.Resource) {
-	generated := generatedBackends(bare)
-	directory := ""
+func (m *fileMigration) keepDirectory(generated map[string]any) {
+	backends, directory := backendsOf(generated), ""
 	for name, backend := range document.Members(m.file.Backends()) {
-		now, _ := generated[name].(map[string]any)
+		now := section(backends, name)
 		was, _ := m.resolved(document.Plain(backend)).(map[string]any)
 		before, _ := was["db_path"].(string)
 		after, _ := now["db_path"].(string)
@@ -300,31 +301,6 @@ func (m *fileMigration) resolved(value any) any {
 	return difference.Resolve(value, env)
 }
 
-// providerConfigs returns the configs of the generated providers by API and id.
-func providerConfigs(r *offline.Resource) map[string]map[string]any {
-	found := map[string]map[string]any{}
-	if r.Desired == nil {
-		return found
-	}
-	tree, err := difference.Effective(r.Desired)
-	if err != nil {
-		return found
-	}
-	root, _ := tree.(map[string]any)
-	for api, list := range section(root, "providers") {
-		items, _ := list.([]any)
-		for _, item := range items {
-			entry, _ := item.(map[string]any)
-			config, _ := entry["config"].(map[string]any)
-			if config == nil {
-				config = map[string]any{}
-			}
-			found[api+"/"+fmt.Sprint(entry["provider_id"])] = config
-		}
-	}
-	return found
-}
-
 // removeDefaults removes the providers that the distribution has with the same config.
 func (m *fileMigration) removeDefaults(before, plain *offline.Resource) {
 	if plain.Desired == nil || m.assumed {
@@ -353,22 +329,17 @@ func (m *fileMigration) removeDefaults(before, plain *offline.Resource) {
 }
 
 // disableAPIs disables the APIs that the distribution serves and the file does not.
-func (m *fileMigration) disableAPIs(bare *offline.Resource) {
+func (m *fileMigration) disableAPIs(generated map[string]any) {
 	listed := m.file.APIs()
-	if listed == nil || bare.Desired == nil || bare.Desired.Config == nil {
+	if listed == nil {
 		return
 	}
 	served := map[string]bool{}
 	for _, n := range listed.Content {
 		served[document.Text(n)] = true
 	}
-	tree, err := difference.Effective(bare.Desired)
-	if err != nil {
-		return
-	}
-	root, _ := tree.(map[string]any)
-	needed := m.neededAPIs(root, served)
-	apis, _ := root["apis"].([]any)
+	needed := m.neededAPIs(generated, served)
+	apis, _ := generated["apis"].([]any)
 	for _, item := range apis {
 		api, _ := item.(string)
 		if _, known := m.line.APIs[api]; known && !served[api] && !needed[api] {

@@ -183,12 +183,19 @@ var effectTitles = []struct {
 	{lint.Exposed, "secrets in plain text"}, {lint.Shared, "storage of several parts"},
 }
 
+// rewriteFile rewrites a configuration for a release line. The error of a file that is none says how to fix it.
+func rewriteFile(content []byte, line *catalog.Line) ([]byte, []serverconfig.Change, error) {
+	result, changes, err := serverconfig.Rewrite(content, line)
+	if refused, ok := errors.AsType[*document.BaseError](err); ok {
+		return nil, nil, fmt.Errorf("%s: %s", refused.Reason, document.BaseFix)
+	}
+	return result, changes, err
+}
+
 // configuration rewrites a configuration, and notes the changes and what is still wrong. begin is its first line.
 func (r *lineRewriting) configuration(ctx context.Context, name string, begin int, text []byte) ([]byte, error) {
-	result, changes, err := serverconfig.Rewrite(text, r.line)
-	if refused, ok := errors.AsType[*document.BaseError](err); ok {
-		return nil, fmt.Errorf("%s: %s", refused.Reason, document.BaseFix)
-	} else if err != nil {
+	result, changes, err := rewriteFile(text, r.line)
+	if err != nil {
 		return nil, err
 	}
 	r.count++
@@ -204,7 +211,7 @@ func (r *lineRewriting) configuration(ctx context.Context, name string, begin in
 				lines = append(lines, fmt.Sprintf("%s %s: %s", place(c.Line), c.Path+" "+c.Detail, c.Reason))
 			}
 		}
-		r.list(group.title, lines)
+		writeList(&r.notes, group.title, lines)
 	}
 	for _, group := range effectTitles {
 		var lines []string
@@ -213,7 +220,7 @@ func (r *lineRewriting) configuration(ctx context.Context, name string, begin in
 				lines = append(lines, strings.TrimSuffix(f.At("result")+": "+f.Detail+": "+f.Fix, ": "))
 			}
 		}
-		r.list(group.title, lines)
+		writeList(&r.notes, group.title, lines)
 	}
 	isKept := func(c serverconfig.Change) bool { return c.Action == serverconfig.Kept }
 	switch {
@@ -234,13 +241,4 @@ func place(line int) string {
 		return "-:"
 	}
 	return fmt.Sprintf("%d:", line)
-}
-
-func (r *lineRewriting) list(title string, lines []string) {
-	for i, line := range lines {
-		if i == 0 {
-			r.notes.WriteString("  " + title + ":\n")
-		}
-		r.notes.WriteString("    " + line + "\n")
-	}
 }

@@ -66,8 +66,7 @@ func orAbsent(text string) string {
 
 // isCompleted reports whether only the API path was appended to an endpoint.
 func isCompleted(c difference.Change) bool {
-	rest, longer := strings.CutPrefix(c.After, strings.TrimSuffix(c.Before, "/"))
-	return c.Before != "" && longer && strings.HasPrefix(rest, "/") && strings.Contains(c.Path, ".config.")
+	return isAppended(c) && strings.Contains(c.Path, ".config.")
 }
 
 // isModel reports whether the change registers one of the models.

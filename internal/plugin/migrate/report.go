@@ -4,11 +4,12 @@ package migrate
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"slices"
 	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/offline"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/offline/manifest"
@@ -63,11 +64,9 @@ func migrateOwnFile(ctx context.Context, cluster *offline.Cluster, d *manifest.D
 
 // rewritten returns the resource with its own configuration as the release line reads it.
 func rewritten(before *offline.Resource, line *catalog.Line) (*offline.Resource, []migrate.Change, error) {
-	content, changes, err := migrate.Rewrite(ownFile(before), line)
-	if wrong, ok := errors.AsType[*document.BaseError](err); ok {
-		return nil, nil, fmt.Errorf("the configuration in spec.overrideConfig: %s: %s", wrong.Reason, document.BaseFix)
-	} else if err != nil {
-		return nil, nil, err
+	content, changes, err := rewriteFile(ownFile(before), line)
+	if err != nil {
+		return nil, nil, fmt.Errorf("the configuration in spec.overrideConfig: %w", err)
 	}
 	resource, desired := *before, *before.Desired
 	desired.OverrideContent = content
@@ -82,11 +81,7 @@ func (m *fileMigration) has(field string) bool {
 
 func (m *fileMigration) print(w io.Writer, name, assumption string, c *fileComparison) {
 	var b strings.Builder
-	list := func(title string, texts []string) {
-		if len(texts) > 0 {
-			b.WriteString("  " + title + ":\n    " + strings.Join(texts, "\n    ") + "\n")
-		}
-	}
+	list := func(title string, texts []string) { writeList(&b, title, texts) }
 	b.WriteString(name + ":\n")
 	if assumption != "" {
 		list("assumed", []string{assumption})
@@ -112,7 +107,8 @@ func (m *fileMigration) print(w io.Writer, name, assumption string, c *fileCompa
 	list("left out", m.dropped)
 	var secrets []string
 	for _, s := range m.secrets {
-		secrets = append(secrets, "fill in Secret "+unstructuredName(s.(map[string]any))+" before you apply it")
+		secret := unstructured.Unstructured{Object: s.(map[string]any)}
+		secrets = append(secrets, "fill in Secret "+secret.GetName()+" before you apply it")
 	}
 	list("credentials", secrets)
 	list("the distribution adds", c.added)
@@ -128,4 +124,14 @@ func (m *fileMigration) print(w io.Writer, name, assumption string, c *fileCompa
 		b.WriteString("  applying the result restarts the pods once\n")
 	}
 	_, _ = io.WriteString(w, b.String())
+}
+
+// writeList writes lines below their title, if there are any.
+func writeList(b *strings.Builder, title string, lines []string) {
+	for i, line := range lines {
+		if i == 0 {
+			b.WriteString("  " + title + ":\n")
+		}
+		b.WriteString("    " + line + "\n")
+	}
 }

@@ -4,6 +4,7 @@ package migrate
 
 import (
 	"fmt"
+	"maps"
 	"net/url"
 	"slices"
 	"strings"
@@ -78,7 +79,15 @@ func (m *fileMigration) provider(entry document.Entry, source string) *piece {
 	for name, node := range document.Members(entry.Config()) {
 		switch {
 		case name == row.Key || row.Fields[name].Secret:
-			m.credential(p, fields, row, name, node)
+			reference, text := m.credential(id, name, node)
+			switch {
+			case text != "":
+				p.candidates[name] = text
+			case reference != nil && name == row.Key:
+				fields["apiKey"] = reference
+			case reference != nil:
+				_ = unstructured.SetNestedField(fields, reference, "secretRefs", name)
+			}
 		case row.Endpoint != nil && row.Endpoint.Kind == catalog.EndpointURL && name == row.Endpoint.Field:
 			if text, ok := m.value(node).(string); ok && text != "" {
 				fields["endpoint"] = text
@@ -90,31 +99,24 @@ func (m *fileMigration) provider(entry document.Entry, source string) *piece {
 	return p
 }
 
-// credential sets the Secret of a credential. One in plain text gets a manifest of a Secret without its value.
-func (m *fileMigration) credential(p *piece, fields map[string]any, row *catalog.Provider, name string, n *yaml.Node) {
+// credential returns the reference to the Secret of a credential, or its text if the server has to expand it. Both are
+// empty if the server needs none. A credential in plain text gets a manifest of a Secret without its value.
+func (m *fileMigration) credential(id, name string, n *yaml.Node) (reference map[string]any, text string) {
 	ref, _ := document.WholeReference(document.Text(n))
 	secret, _, _ := unstructured.NestedMap(m.variable(ref.Name), "valueFrom", "secretKeyRef")
-	text := ""
 	if value := m.value(n); value != nil {
 		text = fmt.Sprint(value)
 	}
 	switch {
 	case secret != nil && secret["optional"] != true:
 		m.used[ref.Name] = true
+		return map[string]any{"name": secret["name"], "key": secret["key"]}, ""
 	case isPlaceholder(text):
-		return // the server needs no key
+		return nil, ""
 	case document.HasReference(text):
-		p.candidates[name] = text
-		return
-	default:
-		secret = m.secretFor(p.id, name)
+		return nil, text
 	}
-	reference := map[string]any{"name": secret["name"], "key": secret["key"]}
-	if name == row.Key {
-		fields["apiKey"] = reference
-		return
-	}
-	_ = unstructured.SetNestedField(fields, reference, "secretRefs", name)
+	return m.secretFor(id, name), ""
 }
 
 // placeholders are words that stand for no key.
@@ -124,7 +126,8 @@ func isPlaceholder(key string) bool { return slices.Contains(placeholders, strin
 
 // secretFor adds the manifest of a Secret that the user fills, and returns a reference to its key.
 func (m *fileMigration) secretFor(id, key string) map[string]any {
-	name := fmt.Sprintf("%s-%s", unstructuredName(m.object), strings.ToLower(strings.ReplaceAll(id, "_", "-")))
+	owner := unstructured.Unstructured{Object: m.object}
+	name := fmt.Sprintf("%s-%s", owner.GetName(), strings.ToLower(strings.ReplaceAll(id, "_", "-")))
 	for _, s := range m.secrets {
 		secret := s.(map[string]any)
 		if existing, _, _ := unstructured.NestedString(secret, "metadata", "name"); existing == name {
@@ -133,7 +136,7 @@ func (m *fileMigration) secretFor(id, key string) map[string]any {
 		}
 	}
 	metadata := map[string]any{"name": name}
-	if namespace, _, _ := unstructured.NestedString(m.object, "metadata", "namespace"); namespace != "" {
+	if namespace := owner.GetNamespace(); namespace != "" {
 		metadata["namespace"] = namespace
 	}
 	m.secrets = append(m.secrets, map[string]any{
@@ -144,11 +147,6 @@ func (m *fileMigration) secretFor(id, key string) map[string]any {
 
 // fillIn stands for a credential in the manifest of a Secret.
 const fillIn = "<fill in>"
-
-func unstructuredName(object map[string]any) string {
-	name, _, _ := unstructured.NestedString(object, "metadata", "name")
-	return name
-}
 
 // readResources reads models, shields, tool groups and vector stores.
 func (m *fileMigration) readResources() {
@@ -267,10 +265,11 @@ func (m *fileMigration) readStorage() {
 			}
 			redis := map[string]any{"type": "redis", "endpoint": endpoint}
 			if n := document.Child(backend, "password"); n != nil {
-				holder, owner := map[string]any{}, &piece{id: "redis", candidates: map[string]any{}}
-				m.credential(owner, holder, &catalog.Provider{Key: "password"}, "password", n)
-				if holder["apiKey"] != nil {
-					redis["password"] = holder["apiKey"]
+				switch reference, text := m.credential("redis", "password", n); {
+				case text != "":
+					m.drop(source+".password", "comes from a variable: name the Secret in spec.storage."+kind+".password")
+				case reference != nil:
+					redis["password"] = reference
 				}
 			}
 			m.add(&piece{source: source, field: field, value: redis})
@@ -358,30 +357,25 @@ func (m *fileMigration) readAuth(section *yaml.Node) {
 	if kind != "" {
 		auth["provider"] = kind
 	}
-	p := &piece{
-		source: "server.auth", field: []string{"spec", "auth"}, value: auth, id: "auth", candidates: map[string]any{},
-	}
+	settings, _ := m.value(config).(map[string]any)
+	delete(settings, "type")
+	maps.DeleteFunc(settings, func(_ string, value any) bool { return value == nil })
 	var secrets []string
 	if known {
 		secrets = row.Secrets
 	}
 	for _, path := range secrets {
-		if n := document.Descend(config, strings.Split(path, ".")); n != nil {
-			m.credential(p, auth, &catalog.Provider{}, path, n)
+		keys := strings.Split(path, ".")
+		n := document.Descend(config, keys)
+		if n == nil {
+			continue
 		}
-	}
-	settings, _ := m.value(config).(map[string]any)
-	delete(settings, "type")
-	for name, value := range settings {
-		if value == nil || slices.Contains(secrets, name) {
-			delete(settings, name)
+		reference, text := m.credential("auth", path, n)
+		if text == "" {
+			unstructured.RemoveNestedField(settings, keys...)
 		}
-	}
-	for _, path := range secrets {
-		if parent, key, nested := strings.Cut(path, "."); nested {
-			if inner, ok := settings[parent].(map[string]any); ok {
-				delete(inner, key)
-			}
+		if reference != nil {
+			_ = unstructured.SetNestedField(auth, reference, "secretRefs", path)
 		}
 	}
 	if len(settings) > 0 {
@@ -393,6 +387,6 @@ func (m *fileMigration) readAuth(section *yaml.Node) {
 		}
 	}
 	if len(auth) > 0 {
-		m.addUnlessSet(p)
+		m.addUnlessSet(&piece{source: "server.auth", field: []string{"spec", "auth"}, value: auth})
 	}
 }
