@@ -76,6 +76,8 @@ type Result struct {
 	// depends on the environment.
 	RegisteredModels []string
 	LocalState       LocalState
+	// StateFiles are the files and directories of state in the configuration.
+	StateFiles []StateFile
 	// ProviderCount and ResourceCount count the entries of the custom resource, not of the base.
 	ProviderCount, ResourceCount int32
 	// ModelCount, ShieldCount, VectorStoreCount and ToolCount are the parts of ResourceCount.
@@ -219,6 +221,7 @@ func Generate(ctx context.Context, in Input) (*Result, problem.List) {
 		RegisteredModels: resource.ServedNames(doc, in.Line),
 
 		LocalState: localState(doc, env.Given()),
+		StateFiles: stateFiles(doc, in.Line, env.Given()),
 		//nolint:gosec // a spec of 1.5 MB has fewer
 		ProviderCount: int32(len(providers) + len(telemetry)),
 		//nolint:gosec // as above

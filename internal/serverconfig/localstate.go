@@ -77,7 +77,10 @@ func StateFiles(data []byte, line *catalog.Line, given document.Variables) ([]St
 	if err != nil {
 		return nil, err
 	}
-	doc := base.Edit()
+	return stateFiles(base.Edit(), line, given), nil
+}
+
+func stateFiles(doc *document.Document, line *catalog.Line, given document.Variables) []StateFile {
 	enabled := doc.EnabledProviders(given)
 	var files []StateFile
 	index := map[string]int{}
@@ -100,7 +103,7 @@ func StateFiles(data []byte, line *catalog.Line, given document.Variables) ([]St
 			files = appendStateFiles(files, name, stateFields, section)
 		}
 	}
-	return files, nil
+	return files
 }
 
 func appendStateFiles(files []StateFile, path string, fields []string, n *yaml.Node) []StateFile {

@@ -21,8 +21,7 @@ import (
 // warnUnmountedState warns of state that a server with a PVC keeps where no volume is mounted.
 func (d *Desired) warnUnmountedState(list []objects.Object) {
 	at := slices.IndexFunc(list, func(o objects.Object) bool { _, ok := o.(*appsv1.Deployment); return ok })
-	content := d.configuration()
-	if at < 0 || content == nil {
+	if at < 0 {
 		return
 	}
 	pod := &list[at].(*appsv1.Deployment).Spec.Template.Spec
@@ -33,12 +32,8 @@ func (d *Desired) warnUnmountedState(list []objects.Object) {
 	for _, v := range pod.Containers[0].Env {
 		env[v.Name], given[v.Name] = v.Value, true
 	}
-	files, err := serverconfig.StateFiles(content, d.Distribution.Line, given)
-	if err != nil {
-		return // reported where the configuration is read
-	}
 	var lost []string
-	for _, f := range files {
+	for _, f := range d.stateFiles(given) {
 		if name := resolvedFile(f.Name, env); path.IsAbs(name) && !isHeld(name, pod) {
 			lost = append(lost, f.Path+" ("+name+")")
 		}
@@ -50,13 +45,15 @@ func (d *Desired) warnUnmountedState(list []objects.Object) {
 	}
 }
 
-// configuration returns the text of the configuration that the server reads; nil if it is not known.
-func (d *Desired) configuration() []byte {
+// stateFiles returns the files of state of the configuration that the server reads; nil if it is not known.
+func (d *Desired) stateFiles(given document.Variables) []serverconfig.StateFile {
 	switch {
 	case d.Config != nil:
-		return d.Config.YAML
+		return d.Config.StateFiles
 	case d.Override != nil && string(d.OverrideContent) != secret.OnCluster:
-		return d.OverrideContent
+		// An unreadable file is reported where it is read.
+		files, _ := serverconfig.StateFiles(d.OverrideContent, d.Distribution.Line, given)
+		return files
 	}
 	return nil
 }
