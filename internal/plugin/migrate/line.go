@@ -183,7 +183,7 @@ var effectTitles = []struct {
 	{lint.Exposed, "secrets in plain text"}, {lint.Shared, "storage of several parts"},
 }
 
-// rewriteFile rewrites a configuration for a release line. The error of a file that is none says how to fix it.
+// rewriteFile rewrites a configuration for a release line. The error of another file says how to fix it.
 func rewriteFile(content []byte, line *catalog.Line) ([]byte, []serverconfig.Change, error) {
 	result, changes, err := serverconfig.Rewrite(content, line)
 	if refused, ok := errors.AsType[*document.BaseError](err); ok {
