@@ -85,6 +85,7 @@ var fieldMappings = []fieldMapping{
 	{hub: "spec.workload.scheduling"},
 	{hub: "spec.workload.imagePullSecrets"},
 	{hub: "spec.workload.podMetadata"},
+	{hub: "spec.workload.rollback"},
 	{hub: "spec.workload.resourceClaims"},
 	{hub: "spec.workload.overrides.envFrom"},
 	{hub: "spec.providers"},

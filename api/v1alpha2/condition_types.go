@@ -80,6 +80,8 @@ const (
 	ReasonRolloutInProgress = "RolloutInProgress"
 	// ReasonRolloutStuck means that the Deployment does not make progress.
 	ReasonRolloutStuck = "ProgressDeadlineExceeded"
+	// ReasonRolledBack means that the new pod did not start, and the Deployment has its former pod template.
+	ReasonRolledBack = "RolledBack"
 	// ReasonNotApplied means that an earlier step failed and the Deployment is unchanged.
 	ReasonNotApplied = "NotApplied"
 )

@@ -105,7 +105,7 @@ func (s *LlamaStackDistributionSpec) usesV1alpha2Only() bool {
 }
 
 func (w *WorkloadSpec) usesV1alpha2Only() bool {
-	return w != nil && (w.Scheduling != nil || len(w.ImagePullSecrets) > 0 || w.PodMetadata != nil ||
+	return w != nil && (w.Scheduling != nil || len(w.ImagePullSecrets) > 0 || w.PodMetadata != nil || w.Rollback != nil ||
 		len(w.ResourceClaims) > 0 ||
 		w.Overrides != nil && len(w.Overrides.EnvFrom) > 0)
 }

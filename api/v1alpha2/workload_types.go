@@ -69,10 +69,19 @@ type WorkloadSpec struct {
 	// +kubebuilder:validation:Minimum=0
 	TerminationGracePeriodSeconds *int64 `json:"terminationGracePeriodSeconds,omitempty"`
 
+	// Rollback says when the former pods return: OnFailure, if a new pod that no other runs beside does not start for two
+	// minutes, or Never. The default is OnFailure.
+	// +optional
+	// +kubebuilder:validation:Enum=OnFailure;Never
+	Rollback *string `json:"rollback,omitempty"`
+
 	// Overrides customizes the pod at a low level.
 	// +optional
 	Overrides *WorkloadOverrides `json:"overrides,omitempty"`
 }
+
+// RollbackNever is the value of WorkloadSpec.Rollback that keeps pods that do not start.
+const RollbackNever = "Never"
 
 // SchedulingSpec configures the scheduling of the pods.
 type SchedulingSpec struct {

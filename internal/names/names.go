@@ -56,6 +56,12 @@ const (
 	AnnotationServerLine = "llamastack.io/server-line"
 	// AnnotationBuild is the operator build that made the Deployment.
 	AnnotationBuild = "llamastack.io/operator-build"
+	// AnnotationFormerInputs is the AnnotationInputHash of the last pod template before this one whose pods were available.
+	AnnotationFormerInputs = "llamastack.io/former-inputs"
+	// AnnotationRolledBack is the AnnotationInputHash of the pod template that could not start and was rolled back.
+	AnnotationRolledBack = "llamastack.io/rolled-back-inputs"
+	// AnnotationRollbackCause is why that template could not start.
+	AnnotationRollbackCause = "llamastack.io/rollback-cause"
 	// AnnotationCreatedFrom is the hash of an object that is unchanged since its creation.
 	AnnotationCreatedFrom = "llamastack.io/created-from"
 )

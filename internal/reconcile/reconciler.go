@@ -126,7 +126,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (result ct
 	}
 	steps := []step{
 		{metrics.StepGather, r.gather}, {metrics.StepBuild, r.build}, {metrics.StepApply, r.apply}, {"", r.restoreOwner},
-		{metrics.StepPrune, r.prune}, {metrics.StepObserve, r.observe},
+		{metrics.StepPrune, r.prune}, {metrics.StepObserve, r.observe}, {"", r.rollBack},
 	}
 	for i := 0; i < len(steps); i++ {
 		r.runStep(ctx, s, steps[i])
@@ -244,7 +244,7 @@ func (r *Reconciler) observe(ctx context.Context, s *scope) {
 	}
 	r.observePods(ctx, s)
 	if s.desired == nil || s.problems.HasErrors() || s.service == nil || !status.RolledOut(s.deployment) ||
-		s.pods.OtherSecrets {
+		s.pods.OtherSecrets || s.desired.RolledBack != "" {
 		return // an ending pod has other Secrets; the event of its end starts the next reconcile
 	}
 	url, failure := r.serverURL(s.cr, s.service, s.desired.Scheme())

@@ -65,6 +65,13 @@ func (s *scope) fail(p *problem.Problem) {
 	}
 }
 
+// requeueBy shortens the requeue delay.
+func (s *scope) requeueBy(delay time.Duration) {
+	if s.requeueAfter == 0 || delay < s.requeueAfter {
+		s.requeueAfter = delay
+	}
+}
+
 // nextReconcile returns the delay until the next reconcile, or zero if none is due.
 func (s *scope) nextReconcile(now time.Time) time.Duration {
 	if s.desired == nil || s.desired.RequeueAt.IsZero() {

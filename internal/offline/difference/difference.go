@@ -23,6 +23,8 @@ type Report struct {
 	Objects []Object `json:"objects,omitempty"`
 	// Restart are the reasons why pods restart; empty if they do not.
 	Restart []string `json:"restart,omitempty"`
+	// Unavailable reports that the server is unavailable while pods restart.
+	Unavailable bool `json:"unavailable,omitempty"`
 	// State are the warnings about state that moves or is left behind.
 	State []string `json:"state,omitempty"`
 	// New reports that there is no previous build.
@@ -66,6 +68,7 @@ func Between(before, after *build.Desired) (*Report, error) {
 	if err := r.objects(before, after); err != nil {
 		return nil, err
 	}
+	r.Unavailable = len(r.Restart) > 0 && after.ReplacesOnlyPod()
 	if before == nil {
 		return r, nil
 	}

@@ -42,7 +42,11 @@ func printReport(w io.Writer, style cli.Style, r *difference.Report) {
 	if r.New {
 		return
 	}
-	_, _ = fmt.Fprintf(w, "\n%s %s\n", style.Bold("Pods restart:"), yesOrNo(strings.Join(r.Restart, ", ")))
+	restart := yesOrNo(strings.Join(r.Restart, ", "))
+	if r.Unavailable {
+		restart += "; the server is unavailable until its new pod is ready, because no other pod can use its volume"
+	}
+	_, _ = fmt.Fprintf(w, "\n%s %s\n", style.Bold("Pods restart:"), restart)
 	_, _ = fmt.Fprintf(w, "%s %s\n", style.Bold("Storage location changes:"), yesOrNo(strings.Join(r.State, "; ")))
 }
 

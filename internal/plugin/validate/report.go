@@ -81,6 +81,10 @@ func check(ctx context.Context, cluster *offline.Cluster, documents []*manifest.
 		resource := cluster.DryRun(ctx, d)
 		r.resources = append(r.resources, resource)
 		r.Valid = r.Valid && !resource.Failed()
+		if resource.Desired != nil && resource.Desired.ReplacesOnlyPod() {
+			r.notes = append(r.notes, d.Position()+": note: a change that restarts its pod makes the server unavailable "+
+				"until the new pod is ready, because no other pod can use its volume")
+		}
 		for _, p := range resource.Problems {
 			r.Findings = append(r.Findings, finding{
 				File: d.File, Line: resource.Line(p), Resource: resource.Name(),

@@ -28,8 +28,11 @@ import (
 // sort, and those of ReplicaSets with pods.
 func (a *Applier) Prune(ctx context.Context, owner *v1alpha2.LlamaStackDistribution,
 	desired []objects.Object) *problem.Problem {
-	keep := map[string]bool{}
+	keep, former := map[string]bool{}, ""
 	for _, o := range desired {
+		if d, ok := o.(*appsv1.Deployment); ok {
+			former = d.Annotations[names.AnnotationFormerInputs]
+		}
 		keep[o.GetObjectKind().GroupVersionKind().Kind+"/"+o.GetName()] = true
 	}
 	var obsolete []client.Object
@@ -45,7 +48,7 @@ func (a *Applier) Prune(ctx context.Context, owner *v1alpha2.LlamaStackDistribut
 			}
 		}
 	}
-	generated, err := a.obsoleteGenerated(ctx, owner, keep)
+	generated, err := a.obsoleteGenerated(ctx, owner, keep, former)
 	if err != nil {
 		return Failed("what was generated", "could not be listed", err)
 	}
@@ -95,8 +98,10 @@ func ownedBy(
 	return found, err
 }
 
+// obsoleteGenerated returns the generated objects that neither pods nor a rollback need; former is the hash of the
+// inputs of the template to roll back to.
 func (a *Applier) obsoleteGenerated(ctx context.Context, owner *v1alpha2.LlamaStackDistribution,
-	keep map[string]bool) ([]client.Object, error) {
+	keep map[string]bool, former string) ([]client.Object, error) {
 	families := map[string][]client.Object{}
 	desired := map[string]bool{}
 	for _, gvk := range generatedKinds {
@@ -133,7 +138,7 @@ func (a *Applier) obsoleteGenerated(ctx context.Context, owner *v1alpha2.LlamaSt
 			retained = youngest(others)
 		}
 		obsolete = append(obsolete, slices.DeleteFunc(others, func(o client.Object) bool {
-			return o.GetName() == retained || neededByPods(owner.Name, replicaSets, o)
+			return o.GetName() == retained || isNeeded(owner.Name, former, replicaSets, o)
 		})...)
 	}
 	return obsolete, nil
@@ -156,10 +161,10 @@ func revision(rs *appsv1.ReplicaSet) int {
 	return n
 }
 
-// neededByPods reports whether existing or upcoming pods need a generated object.
-func neededByPods(resource string, replicaSets []appsv1.ReplicaSet, o client.Object) bool {
+// isNeeded reports whether existing or upcoming pods need a generated object, or those of a rollback.
+func isNeeded(resource, former string, replicaSets []appsv1.ReplicaSet, o client.Object) bool {
 	return slices.ContainsFunc(replicaSets, func(rs appsv1.ReplicaSet) bool {
-		return HasPods(&rs) && needs(resource, &rs, o)
+		return (HasPods(&rs) || former != "" && rs.Annotations[names.AnnotationInputHash] == former) && needs(resource, &rs, o)
 	})
 }
 

@@ -3,6 +3,7 @@
 package build
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -180,6 +181,7 @@ func (d *Desired) params(in *Inputs) *objects.Params {
 		InputHash:             inputHash(in),
 		Build:                 in.Build,
 	}
+	d.InputHash, p.FormerInputs = p.InputHash, formerInputs(in.Live, p.InputHash)
 	p.ClusterCA = d.Config != nil && d.Config.Auth.ClusterCA
 	p.ClientCertificates = d.TLS().ClientCertificates()
 	if f := in.Certificate; f != nil {
@@ -259,7 +261,7 @@ func add[T any, O interface {
 }
 
 // hold keeps the live Deployment and its configuration if another build or release 0.9 made them from the same inputs,
-// so that an upgrade causes no rollout.
+// so that an upgrade causes no rollout, or if the template of these inputs was rolled back.
 func (d *Desired) hold(in *Inputs, p *objects.Params) {
 	if in.Live == nil || in.Live.DeletionTimestamp != nil || in.LiveConfigMissing || release09.IsHeld(in.Live) {
 		return // nothing to keep, the pods could not restart, or they are being replaced
@@ -268,6 +270,8 @@ func (d *Desired) hold(in *Inputs, p *objects.Params) {
 	switch adopted := release09.IsUnadopted(in.Live) && release09.KeepsTemplate(in.Live); {
 	case adopted:
 		d.HeldBuild = release09.Build
+	case annotations[names.AnnotationRolledBack] == p.InputHash:
+		d.RolledBack = annotations[names.AnnotationRollbackCause]
 	case release09.IsUnadopted(in.Live), annotations[names.AnnotationInputHash] != p.InputHash,
 		annotations[names.AnnotationBuild] == p.Build:
 		return
@@ -286,7 +290,7 @@ func (d *Desired) hold(in *Inputs, p *objects.Params) {
 		switch {
 		case kind == "Deployment":
 			kept := o.DeepCopyObject().(objects.Object)
-			kept.GetAnnotations()[names.AnnotationBuild] = d.HeldBuild
+			kept.GetAnnotations()[names.AnnotationBuild] = cmp.Or(d.HeldBuild, annotations[names.AnnotationBuild])
 			d.Held = append(d.Held, kept)
 		case generated && liveName == "":
 		case generated && liveName != o.GetName():

@@ -143,6 +143,10 @@ type Desired struct {
 	RequeueAt time.Time
 	// HeldBuild is the build that made the live Deployment, if hold keeps it after an operator upgrade; else empty.
 	HeldBuild string
+	// RolledBack is why the pod template of these inputs could not start, if hold keeps the former one; else empty.
+	RolledBack string
+	// InputHash is the keyed hash of everything that the objects are made from.
+	InputHash string
 
 	// SecretsHash is the hash on pods that use SecretValues, which include derived values.
 	SecretsHash  string

@@ -30,6 +30,8 @@ var changesNothing = map[string]string{
 	"spec.distribution.image":   "as above",
 	"spec.distribution.version": "as above",
 
+	"spec.workload.rollback": "decides what follows a failed rollout: TestRollbackNeedsAFailedOnlyPod",
+
 	"spec.storage.kv{}":  "means SQLite, which the base has: TestGolden has cases with other bases",
 	"spec.storage.sql{}": "as above",
 }

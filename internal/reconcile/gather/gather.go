@@ -124,8 +124,10 @@ func (g *Gatherer) gather(ctx context.Context, cr *v1alpha2.LlamaStackDistributi
 	if out.Settings != nil {
 		problems.AddFound(g.endpoints(ctx, in, &out.Settings.EndpointFrom))
 	}
-	in.LiveConfigMissing, f = g.isGeneratedMissing(ctx, cr, in.Live)
-	problems.AddFound(f)
+	if in.Live != nil {
+		in.LiveConfigMissing, f = g.IsGeneratedMissing(ctx, cr, &in.Live.Spec.Template)
+		problems.AddFound(f)
+	}
 	return out, problems.List()
 }
 
@@ -293,20 +295,20 @@ func metadataOf(kind string) *metav1.PartialObjectMetadata {
 	return metadata
 }
 
-// isGeneratedMissing reports whether a generated object that the Deployment needs was deleted.
-func (g *Gatherer) isGeneratedMissing(ctx context.Context, cr *v1alpha2.LlamaStackDistribution,
-	d *appsv1.Deployment) (bool, *problem.Problem) {
-	if d == nil || !names.HasNewPods(&d.Spec.Template) {
+// IsGeneratedMissing reports whether a generated object that a pod template needs was deleted.
+func (g *Gatherer) IsGeneratedMissing(ctx context.Context, cr *v1alpha2.LlamaStackDistribution,
+	template *corev1.PodTemplateSpec) (bool, *problem.Problem) {
+	if !names.HasNewPods(template) {
 		return false, nil
 	}
-	needed := objects.GeneratedFor(cr.Name, &d.Spec.Template.Spec)
+	needed := objects.GeneratedFor(cr.Name, &template.Spec)
 	for _, o := range []struct{ kind, name string }{
 		{"ConfigMap", needed.Config}, {"ConfigMap", needed.CABundle}, {"Secret", needed.DerivedSecret},
 	} {
 		if o.name == "" {
 			continue
 		}
-		err := g.Cached.Get(ctx, types.NamespacedName{Namespace: d.Namespace, Name: o.name}, metadataOf(o.kind))
+		err := g.Cached.Get(ctx, types.NamespacedName{Namespace: cr.Namespace, Name: o.name}, metadataOf(o.kind))
 		if apierrors.IsNotFound(err) {
 			return true, nil
 		}

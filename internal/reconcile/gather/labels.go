@@ -6,12 +6,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/build"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/registry"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/registry/imagelabels"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/registry/oci"
@@ -37,7 +41,11 @@ func (g *Gatherer) labels(ctx context.Context, out *Gathered, problems *problem.
 		return
 	}
 	if !needed || !in.Distribution.NeedsLabels() || !out.Settings.Registries.ReadsLabels() {
-		g.Labels.Files(user, "", nil)
+		if !replacesOnlyPod(in) || !out.Settings.Registries.ReadsLabels() {
+			g.Labels.Files(user, "", nil)
+		} else {
+			problems.AddFound(g.manifest(ctx, out))
+		}
 		g.Labels.Files(user, oci.ServerPackage, nil)
 		return
 	}
@@ -53,6 +61,39 @@ func (g *Gatherer) labels(ctx context.Context, out *Gathered, problems *problem.
 		problems.AddFound(p)
 		in.Unresolved = true // report other errors as well
 	}
+}
+
+// replacesOnlyPod reports whether another image replaces that of the only available pod.
+func replacesOnlyPod(in *build.Inputs) bool {
+	live := in.Live
+	if live == nil || in.Distribution == nil || live.Status.AvailableReplicas == 0 ||
+		live.Spec.Strategy.Type != appsv1.RecreateDeploymentStrategyType {
+		return false
+	}
+	return !slices.ContainsFunc(live.Spec.Template.Spec.Containers, func(c corev1.Container) bool {
+		return c.Image == in.Distribution.Image
+	})
+}
+
+// manifest asks the registry for the image of a new pod for which the only running one must end. Only a missing image
+// is a problem: a registry that the operator cannot ask may still answer the node.
+func (g *Gatherer) manifest(ctx context.Context, out *Gathered) *problem.Problem {
+	in, known := out.Inputs, &out.Settings.Registries
+	keys, p := g.credentials(ctx, in.CR, pathDistribution, known, in.Distribution.Image)
+	if p != nil {
+		return p
+	}
+	result := g.Labels.Labels(client.ObjectKeyFromObject(in.CR), imagelabels.Request{
+		Image: in.Distribution.Image, Keys: keys[0], Registries: known, Generation: in.CR.Generation,
+	})
+	switch {
+	case result.Pending:
+		out.setPending(result.Since)
+		return pendingProblem("manifest", in.Distribution.Image)
+	case registry.KindOf(result.Err) == registry.NotFound:
+		return partManifest.failed(in.Distribution.Image, result.Err)
+	}
+	return nil
 }
 
 // applyImageLabels completes the distribution by the image's labels, and if necessary by its Python packages.
@@ -144,6 +185,7 @@ type imagePart struct {
 
 var (
 	partLabels   = imagePart{pathDistribution, "the labels", "", offlineAdvice, "overrideConfig", "use overrideConfig"}
+	partManifest = imagePart{path: pathDistribution, part: "the manifest"}
 	partPackages = imagePart{
 		pathDistribution, "the Python packages", "set spec.distribution.version; ", offlineAdvice, "overrideConfig", "use " +
 			"overrideConfig",

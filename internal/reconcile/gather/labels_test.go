@@ -15,12 +15,14 @@ import (
 
 	"github.com/google/go-containerregistry/pkg/authn"
 	"github.com/google/go-containerregistry/pkg/name"
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/distributions"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/names"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/build"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/gather"
@@ -298,5 +300,39 @@ func TestAdmissionDoesNotKnowLabels(t *testing.T) {
 	_, built := build.Build(t.Context(), in)
 	if !in.LabelsUnread || problems.HasErrors() || built.HasErrors() {
 		t.Errorf("%t, %s, %s", in.LabelsUnread, problems.Message(), built.Message())
+	}
+}
+
+// Proves: R94 (before the only pod ends for another image, the registry knows that image, if it can be asked).
+func TestImageOfANewOnlyPodExists(t *testing.T) {
+	for name, c := range map[string]struct {
+		strategy  appsv1.DeploymentStrategyType
+		image     string
+		available int32
+		kind      registry.Kind
+		want      problem.Reason
+	}{
+		"missing":                    {appsv1.RecreateDeploymentStrategyType, mine, 1, registry.NotFound, problem.ImageNotAccessible},
+		"of a silent registry":       {appsv1.RecreateDeploymentStrategyType, mine, 1, registry.Unreachable, ""},
+		"of a private registry":      {appsv1.RecreateDeploymentStrategyType, mine, 1, registry.Unauthorized, ""},
+		"nothing runs":               {appsv1.RecreateDeploymentStrategyType, mine, 0, registry.NotFound, ""},
+		"the old pod runs meanwhile": {appsv1.RollingUpdateDeploymentStrategyType, mine, 1, registry.NotFound, ""},
+		"the same image":             {appsv1.RecreateDeploymentStrategyType, "", 1, registry.NotFound, ""},
+	} {
+		cr := resourceWithImage(mine)
+		cr.Spec.Providers = nil // so that no label is needed
+		cr.Status.Phase = v1alpha2.PhaseReady
+		live := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "ai", Name: "my-stack"}}
+		live.OwnerReferences = []metav1.OwnerReference{*names.ControllerRef(cr)}
+		live.Spec.Strategy.Type, live.Status.AvailableReplicas = c.strategy, c.available
+		live.Spec.Template.Spec.Containers = []corev1.Container{{Image: "registry.example.com/team/server:0"}}
+		if c.image == "" {
+			live.Spec.Template.Spec.Containers[0].Image = mine
+		}
+		s := &fakeRegistry{err: &registry.Error{Kind: c.kind, Err: errors.New("cause")}}
+		_, problems := withLabels(t, s, newCluster(t, live), cr)
+		if got := problems.Errors().Reason(); got != c.want {
+			t.Errorf("%s: %q, want %q: %s", name, got, c.want, problems.Message())
+		}
 	}
 }

@@ -30,6 +30,9 @@ func Deployment(p *Params) *appsv1.Deployment {
 		meta.Annotations[names.AnnotationAdoptedImage] = p.AdoptedImage
 		meta.Annotations[names.AnnotationAdoptedName] = ptr.Deref(p.CR.Spec.Distribution.Name, "")
 	}
+	if p.FormerInputs != "" {
+		meta.Annotations[names.AnnotationFormerInputs] = p.FormerInputs
+	}
 	if p.ServerLine != "" {
 		meta.Annotations[names.AnnotationServerLine] = p.ServerLine
 	}

@@ -74,7 +74,9 @@ type Params struct {
 	ServerLine string
 	// InputHash is the keyed hash of everything that the objects are made from.
 	InputHash string
-	Build     string
+	// FormerInputs is the InputHash of the last Deployment before this one whose pods were available, or empty.
+	FormerInputs string
+	Build        string
 }
 
 // Port returns the server's port.

@@ -33,6 +33,8 @@ type Observation struct {
 	ImageDigest string
 	// Existing has the UIDs of all pods, also terminating ones, in one text that changes with the set of pods.
 	Existing string
+	// Newest is the creation of the newest pod that neither terminates nor ended; zero if there is none.
+	Newest time.Time
 	// OtherSecrets reports that a terminating pod with other, unknown secret values may still respond.
 	OtherSecrets bool
 }
@@ -72,6 +74,9 @@ func Observe(list []corev1.Pod, container string, known *Secrets) Observation {
 	for i := range newest {
 		p := &newest[i]
 		o.Existing += string(p.UID) + " "
+		if p.DeletionTimestamp == nil && !HasEnded(p) && o.Newest.IsZero() {
+			o.Newest = p.CreationTimestamp.Time
+		}
 		o.OtherSecrets = o.OtherSecrets || p.DeletionTimestamp != nil && !HasEnded(p) && !known.matches(p)
 		switch {
 		case p.DeletionTimestamp != nil:

@@ -215,7 +215,7 @@ func TestObservePrefersTheNewestPod(t *testing.T) {
 		pod(4, waiting("InvalidImageName", "newest")),
 	}
 	got, want := pods.Observe(list, "llama-stack", known), pods.Observation{NotReady: "InvalidImageName: newest", Remedy: "correct the name or the tag of the image", ImageDigest: "sha256:new"}
-	if want.Existing = got.Existing; got != want {
+	if want.Existing, want.Newest = got.Existing, list[3].CreationTimestamp.Time; got != want {
 		t.Errorf("%+v, want %+v", got, want)
 	}
 	if got := pods.Observe([]corev1.Pod{pod(0, ready("sha256:of-a-configuration"))}, "llama-stack", known).ImageDigest; got != "" {

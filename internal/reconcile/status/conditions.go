@@ -132,6 +132,10 @@ func setDeploymentUpdated(f *Facts, s *Status) {
 		set(f, s, kind, metav1.ConditionFalse, v1alpha2.ReasonNotApplied, notApplied(f))
 		return
 	}
+	if f.isRolledBack() {
+		set(f, s, kind, metav1.ConditionFalse, v1alpha2.ReasonRolledBack, rolledBack(f))
+		return
+	}
 	held := ""
 	if f.Desired != nil && f.Desired.HeldBuild != "" {
 		held = fmt.Sprintf("; created by operator build %s: the new pod template takes effect with the next edit",
@@ -143,6 +147,15 @@ func setDeploymentUpdated(f *Facts, s *Status) {
 		status = metav1.ConditionTrue
 	}
 	set(f, s, kind, status, reason, message+held)
+}
+
+func rolledBack(f *Facts) string {
+	text := "The pod of the last edit did not start, and the former pod template is back: " + f.Desired.RolledBack +
+		"; the edit is tried again when the spec, a referenced Secret or the operator's settings change"
+	if done, _, message := rollout(f.Deployment, podReason(f)); !done {
+		text += "; the former server: " + message
+	}
+	return text
 }
 
 func notApplied(f *Facts) string {
@@ -301,6 +314,10 @@ func isPlainGateway(f *Facts) bool {
 func setStalled(f *Facts, s *Status) {
 	if errs := f.Problems.Of(problem.Terminal); len(errs) > 0 && !f.Problems.Has(problem.Transient) {
 		set(f, s, v1alpha2.ConditionStalled, metav1.ConditionTrue, string(errs.Reason()), errs.Message())
+		return
+	}
+	if f.isRolledBack() && !f.Problems.HasErrors() {
+		set(f, s, v1alpha2.ConditionStalled, metav1.ConditionTrue, v1alpha2.ReasonRolledBack, rolledBack(f))
 		return
 	}
 	meta.RemoveStatusCondition(&s.Conditions, v1alpha2.ConditionStalled)

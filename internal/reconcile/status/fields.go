@@ -30,11 +30,15 @@ const (
 
 // setResolvedDistribution reports the running distribution; a failing edit does not change it.
 func setResolvedDistribution(f *Facts, s *Status) {
+	if f.isRolledBack() {
+		s.ResolvedDistribution = formerDistribution(f, s.ResolvedDistribution)
+		return
+	}
 	if !f.isApplied() {
 		return
 	}
 	d := f.Distribution
-	if last := s.ResolvedDistribution; f.Desired.HeldBuild != "" && last != nil && last.Image != d.Image {
+	if last := s.ResolvedDistribution; f.Desired.IsHeld() && last != nil && last.Image != d.Image {
 		kept := *last // this build's patch release applies with the next edit
 		kept.NewerServerLine = d.Newer
 		s.ResolvedDistribution = &kept
@@ -66,6 +70,25 @@ func setResolvedDistribution(f *Facts, s *Status) {
 	s.ResolvedDistribution = r
 }
 
+// formerDistribution returns the distribution of the former pod template after a rollback.
+func formerDistribution(f *Facts, last *v1alpha2.ResolvedDistributionStatus) *v1alpha2.ResolvedDistributionStatus {
+	containers := f.Deployment.Spec.Template.Spec.Containers
+	if last == nil || len(containers) == 0 {
+		return last
+	}
+	former := *last
+	if image := containers[0].Image; image != former.Image {
+		former.Image, former.ImageDigest, former.ImageDigestSource = image, "", ""
+	}
+	if line := f.Deployment.Annotations[names.AnnotationServerLine]; line != "" {
+		former.ServerLine = line
+	}
+	if f.Pods.ImageDigest != "" && RolledOut(f.Deployment) {
+		former.ImageDigest, former.ImageDigestSource = f.Pods.ImageDigest, digestOfNode
+	}
+	return &former
+}
+
 // serverLine returns the running server's release line and its source; a server's last report about the image counts.
 func serverLine(f *Facts, last *v1alpha2.ResolvedDistributionStatus) (line, source string) {
 	d := f.Distribution
@@ -89,7 +112,10 @@ func serverLine(f *Facts, last *v1alpha2.ResolvedDistributionStatus) (line, sour
 
 // setConfigGeneration reports the running configuration; a failing edit does not change it.
 func setConfigGeneration(f *Facts, s *Status) {
-	if !f.isApplied() || f.Desired.HeldBuild != "" {
+	if f.isRolledBack() && s.ConfigGeneration != nil {
+		s.ConfigGeneration.ConfigMapName = objects.MountedConfigMap(&f.Deployment.Spec.Template.Spec)
+	}
+	if !f.isApplied() || f.Desired.IsHeld() {
 		return
 	}
 	g := &v1alpha2.ConfigGenerationStatus{ConfigMapName: f.Desired.ConfigMapName, GeneratedAt: new(metav1.NewTime(f.Now))}
@@ -119,7 +145,7 @@ func setDistributionConfig(f *Facts, s *Status) {
 	if f.Images != nil {
 		d.AvailableDistributions = truncateDistributions(f.Images)
 	}
-	held := f.Desired != nil && f.Desired.HeldBuild != "" // the running configuration is not this build's
+	held := f.Desired != nil && f.Desired.IsHeld() // the running configuration is not this build's
 	if f.Server != nil && (!held || len(d.Providers) == 0) {
 		d.Providers = providers(f)
 	}
@@ -207,7 +233,7 @@ func setPhase(f *Facts, s *Status) {
 		s.Phase = v1alpha2.PhasePending
 	case available || (f.Deployment != nil && !desiresPods && !f.Problems.Has(problem.Terminal)):
 		s.Phase = v1alpha2.PhaseReady
-	case f.Problems.Has(problem.Terminal) || isStuck(f.Deployment):
+	case f.Problems.Has(problem.Terminal) || IsStuck(f.Deployment):
 		s.Phase = v1alpha2.PhaseFailed
 	case f.Deployment != nil && desiresPods:
 		s.Phase = v1alpha2.PhaseInitializing

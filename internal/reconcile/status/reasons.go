@@ -72,6 +72,14 @@ var reasons = []Reason{
 		"Look at the pods and their logs. `progressDeadlineSeconds` of the Deployment is the time.",
 	},
 	{
+		v1alpha2.ConditionDeploymentUpdated, metav1.ConditionFalse, v1alpha2.ReasonRolledBack,
+		"The pod of the last edit did not start, no other pod could run beside it, and the operator applied the former pod " +
+			"template again.",
+		"The pod of the last edit did not start, and the former pod template is back: ImagePullBackOff: example/server:1: " +
+			"not found",
+		"Correct what the message names. To keep a pod that does not start, set `workload.rollback: Never`.",
+	},
+	{
 		v1alpha2.ConditionDeploymentUpdated, metav1.ConditionFalse, v1alpha2.ReasonNotApplied,
 		"An earlier step failed, so nothing was changed.", "Nothing was changed: see " +
 			"ConfigGenerated",

@@ -181,7 +181,7 @@ func joinWords(words []string) string {
 
 // knownModels returns the names of the models that the running configuration registers; nil if they are not known.
 func (f *Facts) knownModels() map[string]bool {
-	if !f.isApplied() || f.Desired.Config == nil || f.Desired.Config.RegisteredModels == nil || f.Desired.HeldBuild != "" {
+	if !f.isApplied() || f.Desired.Config == nil || f.Desired.Config.RegisteredModels == nil || f.Desired.IsHeld() {
 		return nil
 	}
 	known := map[string]bool{}

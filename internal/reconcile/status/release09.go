@@ -15,7 +15,7 @@ func setRelease09(f *Facts, s *Status) {
 	list, absent := release09.Conditions(&release09.Observed{
 		Resource: f.CR.Name, Unknown: f.DeploymentUnknown,
 		NotApplied: f.Deployment == nil && f.Problems.HasErrors(), Reason: notApplied(f),
-		Complete: done, Failed: isStuck(f.Deployment), Rollout: message,
+		Complete: done, Failed: IsStuck(f.Deployment), Rollout: message,
 		Available: isAvailable(f), Started: f.Deployment != nil && ptr.Deref(f.Deployment.Spec.Replicas, 1) > 0,
 		WantsPVC: f.CR.Spec.Workload != nil && f.CR.Spec.Workload.Storage != nil, PVC: f.PVC,
 		Service: f.ServiceExists,

@@ -3,8 +3,10 @@
 package status
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -34,7 +36,7 @@ func rollout(d *appsv1.Deployment, podReason string) (done bool, reason, message
 	switch {
 	case observed.ObservedGeneration < d.Generation:
 		return false, v1alpha2.ReasonRolloutInProgress, "The Deployment is being updated"
-	case isStuck(d):
+	case IsStuck(d):
 		return false, v1alpha2.ReasonRolloutStuck, withReason(limits.Message(deploymentCondition(d,
 			appsv1.DeploymentProgressing).Message), podReason)
 	case release09.IsHeld(d):
@@ -70,7 +72,7 @@ func reported(d *appsv1.Deployment) *appsv1.Deployment {
 	r.ResourceVersion, r.ManagedFields = "", nil
 	for _, c := range d.Status.Conditions {
 		kept := appsv1.DeploymentCondition{Type: c.Type, Status: c.Status, Reason: c.Reason}
-		if isStuck(d) || c.Type == appsv1.DeploymentReplicaFailure {
+		if IsStuck(d) || c.Type == appsv1.DeploymentReplicaFailure {
 			kept.Message = c.Message
 		}
 		r.Status.Conditions = append(r.Status.Conditions, kept)
@@ -98,16 +100,32 @@ func replacing(d *appsv1.Deployment, podReason string) string {
 const RefusedRemedy = "change what the pod requests, or the quota or policy that refuses it"
 
 // podReason returns the reason of the newest unready pod, or of the API server for refusing pods, or "".
-func podReason(f *Facts) string {
-	if why := f.Pods.Explain(); why != "" || f.Deployment == nil {
+func podReason(f *Facts) string { return reasonOf(&f.Pods, f.Deployment) }
+
+func reasonOf(observed *pods.Observation, d *appsv1.Deployment) string {
+	if why := observed.Explain(); why != "" || d == nil {
 		return why
 	}
-	failure := deploymentCondition(f.Deployment, appsv1.DeploymentReplicaFailure)
-	if failure.Status != corev1.ConditionTrue {
+	refused := deploymentCondition(d, appsv1.DeploymentReplicaFailure)
+	if refused.Status != corev1.ConditionTrue {
 		return ""
 	}
-	return "no pod can be created: " + limits.Message(refusedPod.ReplaceAllString(failure.Message, "")) +
+	return "no pod can be created: " + limits.Message(refusedPod.ReplaceAllString(refused.Message, "")) +
 		pods.RemedyMark + RefusedRemedy
+}
+
+// RefusedSince returns since when the API server refuses the pods of a Deployment, or zero.
+func RefusedSince(d *appsv1.Deployment) time.Time {
+	refused := deploymentCondition(d, appsv1.DeploymentReplicaFailure)
+	if refused.Status != corev1.ConditionTrue {
+		return time.Time{}
+	}
+	return refused.LastTransitionTime.Time
+}
+
+// RollbackCause returns why the pods of a Deployment do not start, for an annotation.
+func RollbackCause(observed *pods.Observation, d *appsv1.Deployment) string {
+	return cmp.Or(reasonOf(observed, d), "the volumes or the network of the pod could not be set up")
 }
 
 func withReason(text, reason string) string {
@@ -126,7 +144,8 @@ func deploymentCondition(d *appsv1.Deployment, kind appsv1.DeploymentConditionTy
 	return appsv1.DeploymentCondition{}
 }
 
-func isStuck(d *appsv1.Deployment) bool {
+// IsStuck reports whether the pods of a Deployment did not become available before its deadline.
+func IsStuck(d *appsv1.Deployment) bool {
 	return d != nil && deploymentCondition(d, appsv1.DeploymentProgressing).Reason == "ProgressDeadlineExceeded"
 }
 

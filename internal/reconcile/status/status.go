@@ -79,4 +79,11 @@ func Compute(f *Facts) v1alpha2.LlamaStackDistributionStatus {
 }
 
 // isApplied reports whether the spec is applied.
-func (f *Facts) isApplied() bool { return f.Desired != nil && !f.Problems.HasErrors() }
+func (f *Facts) isApplied() bool {
+	return f.Desired != nil && !f.Problems.HasErrors() && !f.isRolledBack()
+}
+
+// isRolledBack reports whether the Deployment has its former pod template, since that of the spec did not start.
+func (f *Facts) isRolledBack() bool {
+	return f.Desired != nil && f.Desired.RolledBack != "" && f.Deployment != nil
+}

@@ -47,6 +47,7 @@ var unsaidByOGXServer = []unsaid{
 	{"spec.workload.scheduling", "an OGXServer does not say where its pods run", byAdmission},
 	{"spec.workload.podMetadata", "an OGXServer has no labels and annotations of pods", byAdmission},
 	{"spec.workload.terminationGracePeriodSeconds", "an OGXServer has Kubernetes' default", byAdmission},
+	{"spec.workload.rollback", "an OGXServer keeps a pod that does not start", "remove it"},
 	{"spec.workload.imagePullSecrets", "an OGXServer has no image pull secrets",
 		"add them to a ServiceAccount, and name it in spec.workload.overrides.serviceAccountName"},
 	{"spec.workload.overrides.envFrom", "an OGXServer has only single variables",

@@ -28,6 +28,7 @@ type Env struct {
 	// OperatorNamespace is the namespace with the operator's settings.
 	OperatorNamespace string
 	Server            *httptest.Server
+	Kubelet           *framework.FakeKubelet
 }
 
 // NewEnv creates a namespace for the test.
@@ -37,8 +38,8 @@ func NewEnv(t testing.TB) *Env {
 		"pod-security.kubernetes.io/enforce": "restricted",
 	}}}
 	framework.NoError(t, Admin.Create(t.Context(), ns))
-	framework.StartFakeKubelet(t, Admin, ns.Name)
 	return &Env{
+		Kubelet:           framework.StartFakeKubelet(t, Admin, ns.Name),
 		Namespace:         framework.Namespace{T: t, Cluster: Cluster, Client: Admin, Name: ns.Name},
 		OperatorNamespace: framework.OperatorNamespace, Server: serverDouble(t),
 	}
