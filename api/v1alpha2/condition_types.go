@@ -14,6 +14,9 @@ const (
 	ConditionDeploymentUpdated = "DeploymentUpdated"
 	// ConditionAvailable reports whether the server is available, independently of the other conditions.
 	ConditionAvailable = "Available"
+	// ConditionStorageReachable reports whether the server reads its stores in PostgreSQL and Redis. It is absent without
+	// such a store; while it is False, so is Ready.
+	ConditionStorageReachable = "StorageReachable"
 	// ConditionBackendsReachable reports whether the server lists models of its model servers. It does not affect Ready,
 	// and is absent without a remote inference provider in the spec.
 	ConditionBackendsReachable = "BackendsReachable"
@@ -98,6 +101,16 @@ const (
 	ReasonAutoscalingPaused = "AutoscalingPaused"
 	// ReasonNotDeployed means that the Deployment does not exist yet.
 	ReasonNotDeployed = "NotDeployed"
+)
+
+// The reasons of ConditionStorageReachable.
+const (
+	// ReasonStorageReachable means that the server reads its stores in PostgreSQL and Redis.
+	ReasonStorageReachable = "StorageReachable"
+	// ReasonStorageUnreachable means that the server reports an error for a store, or no result.
+	ReasonStorageUnreachable = "StorageUnreachable"
+	// ReasonStorageUnknown means that no request shows whether the server reads its stores.
+	ReasonStorageUnknown = "StorageUnknown"
 )
 
 // The reasons of ConditionBackendsReachable.

@@ -253,7 +253,7 @@ func (r *Reconciler) observe(ctx context.Context, s *scope) {
 		return
 	}
 	at := serverprobe.Server{URL: url, Trust: trust(s.desired.Certificate),
-		Lists: status.Lists(s.desired, s.distribution())}
+		Lists: status.Lists(s.desired, s.distribution()), Stores: status.Stores(s.desired, s.distribution())}
 	//nolint:contextcheck // probing outlives the reconcile
 	s.server, s.serverFailure = r.prober.Observe(s.cr, s.deployment, s.pods.Existing,
 		at)

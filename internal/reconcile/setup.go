@@ -174,3 +174,10 @@ func (c countingProber) Probe(ctx context.Context, server serverprobe.Server) (*
 	c.metrics.CountProbe(err)
 	return observation, err
 }
+
+func (c countingProber) Stores(ctx context.Context, server serverprobe.Server) (map[string]serverprobe.StoreResult,
+	error) {
+	results, err := c.Client.Stores(ctx, server)
+	c.metrics.CountProbe(err)
+	return results, err
+}

@@ -78,6 +78,8 @@ type Result struct {
 	LocalState       LocalState
 	// StateFiles are the files and directories of state in the configuration.
 	StateFiles []StateFile
+	// RemoteStores are the stores in PostgreSQL or Redis.
+	RemoteStores []RemoteStore
 	// ProviderCount and ResourceCount count the entries of the custom resource, not of the base.
 	ProviderCount, ResourceCount int32
 	// ModelCount, ShieldCount, VectorStoreCount and ToolCount are the parts of ResourceCount.
@@ -220,8 +222,9 @@ func Generate(ctx context.Context, in Input) (*Result, problem.List) {
 		Registered:       registered,
 		RegisteredModels: resource.ServedNames(doc, in.Line),
 
-		LocalState: localState(doc, env.Given()),
-		StateFiles: stateFiles(doc, in.Line, env.Given()),
+		LocalState:   localState(doc, env.Given()),
+		StateFiles:   stateFiles(doc, in.Line, env.Given()),
+		RemoteStores: remoteStores(doc, env.Given(), backends),
 		//nolint:gosec // a spec of 1.5 MB has fewer
 		ProviderCount: int32(len(providers) + len(telemetry)),
 		//nolint:gosec // as above

@@ -5,6 +5,7 @@ package serverprobe
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -47,7 +48,7 @@ var (
 // get sends a GET request and passes the body to read. It does not use http.Transport, which logs unsolicited data,
 // quotes responses in errors and keeps reading in the background.
 func (c *Client) get(ctx context.Context, at *target, path string, read func([]byte) error) error {
-	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	ctx, cancel := context.WithTimeout(ctx, cmp.Or(at.timeout, requestTimeout))
 	defer cancel()
 	path, query, _ := strings.Cut(path, "?")
 	address := at.base.JoinPath(path)
@@ -85,7 +86,8 @@ func (c *Client) exchange(ctx context.Context, at *target, address *url.URL, rea
 	if err := request.Write(conn); err != nil {
 		return constantError(ctx, err, errNotHTTP)
 	}
-	return c.receive(ctx, &stream{Reader: conn, deadline: conn.SetReadDeadline, slots: at.slots}, request, read)
+	from := &stream{Reader: conn, deadline: conn.SetReadDeadline, slots: at.slots}
+	return c.receive(ctx, from, request, read)
 }
 
 // stream is the response side of a connection.
@@ -96,7 +98,7 @@ type stream struct {
 	slots *semaphore.Weighted
 }
 
-// receive reads a response and passes its body to read.
+// receive reads a response and passes its body to read. If read is nil, it does not read the body.
 func (c *Client) receive(ctx context.Context, from *stream, request *http.Request, read func([]byte) error) error {
 	limited := &io.LimitedReader{R: from, N: maxHeader}
 	//nolint:bodyclose // closing it would read the rest; the connection is closed
@@ -113,7 +115,10 @@ func (c *Client) receive(ctx context.Context, from *stream, request *http.Reques
 	case http.StatusUnauthorized, http.StatusForbidden:
 		return errUnauthorized
 	default:
-		return errors.New(strings.TrimSpace(fmt.Sprintf("the server responds with %d %s", code, http.StatusText(code))))
+		return statusError(code)
+	}
+	if read == nil {
+		return nil
 	}
 	limited.N = 2 * maxBody // chunked encoding adds overhead
 	body, err := io.ReadAll(io.LimitReader(response.Body, smallBody))

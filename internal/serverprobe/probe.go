@@ -34,6 +34,8 @@ type Server struct {
 	Trust *Trust
 	// Lists are the paths of further lists to read, by name.
 	Lists map[string]string
+	// Stores are the paths of requests that read a store of the server, by the name of its storage backend.
+	Stores map[string]string
 	// Slow selects the slots for large responses of slow servers.
 	Slow bool
 }
@@ -52,6 +54,8 @@ type Observation struct {
 	Models List
 	// Lists are the results of Server.Lists, by name.
 	Lists map[string]List
+	// Stores are the results of Server.Stores, by the name of the storage backend.
+	Stores map[string]StoreResult
 }
 
 // Renamed returns a copy with every text from the server replaced by name.
@@ -121,17 +125,38 @@ func (c *Client) slots(server Server) *semaphore.Weighted {
 	return c.large
 }
 
-// Probe probes a server for up to ten seconds. It fails only if the version or the providers cannot be read.
+// versionPath reports the version without credentials.
+const versionPath = "/v1/version"
+
+// Probe probes a server for up to ten seconds, and each of its stores for storeTimeout more. It fails only if the version or
+// the providers cannot be read.
 func (c *Client) Probe(ctx context.Context, server Server) (*Observation, error) {
+	at, err := c.target(server)
+	if err != nil {
+		return nil, err
+	}
+	o, err := c.report(ctx, at, server.Lists)
+	if err != nil {
+		return nil, err
+	}
+	o.Stores = c.stores(ctx, at, server.Stores)
+	return o, nil
+}
+
+func (c *Client) target(server Server) (*target, error) {
 	base, err := url.Parse(server.URL)
 	if err != nil {
 		return nil, fmt.Errorf("parse the server URL: %w", err)
 	}
-	at := &target{base: base, trust: server.Trust, slots: c.slots(server)}
+	return &target{base: base, trust: server.Trust, slots: c.slots(server)}, nil
+}
+
+// report reads what the server reports of itself.
+func (c *Client) report(ctx context.Context, at *target, lists map[string]string) (*Observation, error) {
 	ctx, cancel := context.WithTimeout(ctx, totalTimeout)
 	defer cancel()
 	o := &Observation{}
-	err = c.get(ctx, at, "/v1/version", func(body []byte) (err error) {
+	err := c.get(ctx, at, versionPath, func(body []byte) (err error) {
 		o.Version, err = readVersion(body)
 		return err
 	})
@@ -149,11 +174,11 @@ func (c *Client) Probe(ctx context.Context, server Server) (*Observation, error)
 		return nil, err
 	}
 	o.Models = c.list(ctx, at, "/v1/models", readModels)
-	for _, name := range slices.Sorted(maps.Keys(server.Lists)) {
+	for _, name := range slices.Sorted(maps.Keys(lists)) {
 		if o.Lists == nil {
 			o.Lists = map[string]List{}
 		}
-		o.Lists[name] = c.list(ctx, at, server.Lists[name], readList)
+		o.Lists[name] = c.list(ctx, at, lists[name], readList)
 	}
 	return o, nil
 }

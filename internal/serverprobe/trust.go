@@ -7,6 +7,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"net/url"
+	"time"
 
 	"golang.org/x/sync/semaphore"
 )
@@ -15,6 +16,8 @@ type target struct {
 	base  *url.URL
 	trust *Trust
 	slots *semaphore.Weighted
+	// timeout bounds one request; zero means requestTimeout.
+	timeout time.Duration
 }
 
 // Trust verifies a server by its own certificate, or by the CA for the host. The CA is needed during a certificate

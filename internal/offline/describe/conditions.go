@@ -30,6 +30,9 @@ func Conditions() []Condition {
 			"spec."},
 		{Name: v1alpha2.ConditionAvailable, Meaning: "Reports whether the server is available, even if the last edit was " +
 			"rejected."},
+		{Name: v1alpha2.ConditionStorageReachable, Meaning: "Reports whether the server reads its stores in PostgreSQL and " +
+			"Redis. The operator asks after each rollout and then every three minutes, or every minute while a read fails. " +
+			"While it is False, `Ready` is False. It is absent if the configuration keeps nothing in PostgreSQL or Redis."},
 		{Name: v1alpha2.ConditionBackendsReachable, Meaning: "Reports, for information, which models the server lists of " +
 			"the model servers in `spec.providers.inference`, as it answered within seconds after the last rollout or change " +
 			"of its pods. `Ready` does not depend on it: Ready does not mean that models answer."},

@@ -23,8 +23,8 @@ const long = `Show the status of LlamaStackDistributions: a table of all, or the
 The details begin with a summary, the cause of a problem and its remedy. They continue with the URL, the release, the
 providers (of the spec, and of the base those that a variable configures), the names of the models in API requests,
 other registered resources, resources of the spec that the server does not list, the objects and pods with what
-prevents readiness, and the latest warnings. If a container ended, they show the last lines of its log, with nothing
-redacted. The command reads no Secrets.`
+prevents readiness, and the latest warnings. If a container ended, they show the last lines of its log; if the server
+cannot read what it stores, the errors of its databases in the log. Nothing in them is redacted. The command reads no Secrets.`
 
 const examples = `  # All in the namespace
   kubectl llamastack status

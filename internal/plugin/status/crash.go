@@ -16,17 +16,18 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/names"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/plugin/cluster"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/pods"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/status"
 )
 
-// podLog is the end of the log of a container that ended.
+// podLog has lines of the log of a container.
 type podLog struct {
-	Pod       string   `json:"pod"`
-	Container string   `json:"container"`
+	Pod       string `json:"pod"`
+	Container string `json:"container"`
+	// Databases means that the container runs, and the lines are errors of databases; otherwise they are the log's end.
+	Databases bool     `json:"databases,omitempty"`
 	Lines     []string `json:"lines"`
 }
 
@@ -34,7 +35,7 @@ const (
 	// logLines bounds the lines of a log, and lineBytes and logBytes their bytes.
 	logLines  = int64(10)
 	lineBytes = 300
-	logBytes  = 64 << 10
+	logBytes  = int64(64 << 10)
 )
 
 func (f *facts) container() string {
@@ -52,12 +53,22 @@ func (f *facts) readLog(ctx context.Context, c *cluster.Connection) {
 		return
 	}
 	lines := logLines
-	stream, err := c.Logs(ctx, p.Namespace, p.Name, &corev1.PodLogOptions{
+	end := f.readLines(ctx, c, p, logBytes, &corev1.PodLogOptions{
 		Container: ended.Name, Previous: ended.State.Terminated == nil, TailLines: &lines,
 	})
+	if len(end) > 0 {
+		f.log = &podLog{Pod: p.Name, Container: ended.Name, Lines: end}
+	}
+}
+
+// readLines reads lines of a log up to a limit of bytes, and cuts long ones.
+func (f *facts) readLines(
+	ctx context.Context, c *cluster.Connection, p *corev1.Pod, maxBytes int64, o *corev1.PodLogOptions,
+) []string {
+	stream, err := c.Logs(ctx, p.Namespace, p.Name, o)
 	var text []byte
 	if err == nil {
-		text, err = io.ReadAll(io.LimitReader(stream, logBytes))
+		text, err = io.ReadAll(io.LimitReader(stream, maxBytes))
 		_ = stream.Close()
 	}
 	switch {
@@ -66,11 +77,9 @@ func (f *facts) readLog(ctx context.Context, c *cluster.Connection) {
 	case err != nil:
 		f.unread = append(f.unread, "the log of pod "+p.Name+": "+err.Error())
 	case len(text) > 0:
-		f.log = &podLog{Pod: p.Name, Container: ended.Name}
-		for line := range strings.SplitSeq(strings.TrimRight(string(text), "\n"), "\n") {
-			f.log.Lines = append(f.log.Lines, limits.Cut(line, lineBytes))
-		}
+		return cutLines(string(text))
 	}
+	return nil
 }
 
 // newestUnready returns the newest pod that is not ready, or nil. Pods that ended and terminating ones do not count.
@@ -107,9 +116,7 @@ func (f *facts) explain(list []cause) []cause {
 		return list
 	}
 	for i := range list {
-		c := &list[i]
-		switch c.Reason {
-		case v1alpha2.ReasonRolloutInProgress, v1alpha2.ReasonRolloutStuck, v1alpha2.ReasonServerUnavailable:
+		if c := &list[i]; isPodReason(c.Reason) {
 			c.Message, c.Remedy = strings.Replace(c.Message, pods.RemedyMark+remedy, "", 1), remedy
 			if found != "" {
 				c.Message += "; " + found
@@ -117,6 +124,12 @@ func (f *facts) explain(list []cause) []cause {
 		}
 	}
 	return list
+}
+
+// isPodReason reports whether a cause with the reason comes from the pods.
+func isPodReason(reason string) bool {
+	return reason == v1alpha2.ReasonRolloutInProgress || reason == v1alpha2.ReasonRolloutStuck ||
+		reason == v1alpha2.ReasonServerUnavailable
 }
 
 // podCause returns the remedy for the pods, and what only Events have of the cause.

@@ -44,6 +44,7 @@ func gather(ctx context.Context, c *cluster.Connection, name string) (*facts, er
 		return nil, err
 	}
 	f.readLog(ctx, c)
+	f.readStorageLog(ctx, c)
 	return f, nil
 }
 

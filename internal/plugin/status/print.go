@@ -20,7 +20,11 @@ func (s *screen) print(w io.Writer, style cli.Style) error {
 		for _, line := range s.Log.Lines {
 			lines = append(lines, []string{line})
 		}
-		p.section("End of the log of pod "+s.Log.Pod+", container "+s.Log.Container, lines)
+		title := "End of the log of pod "
+		if s.Log.Databases {
+			title = "Errors of databases in the log of pod "
+		}
+		p.section(title+s.Log.Pod+", container "+s.Log.Container, lines)
 	}
 	var facts [][]string
 	for _, fact := range [][2]string{

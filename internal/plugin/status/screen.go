@@ -29,7 +29,7 @@ type screen struct {
 	Verdict string  `json:"verdict"`
 	Good    bool    `json:"good"`
 	Causes  []cause `json:"causes,omitempty"`
-	// Log is the end of the log of a container that ended.
+	// Log is the end of the log of a container that ended, or the errors of a database in that of a running one.
 	Log *podLog `json:"log,omitempty"`
 
 	Phase       string `json:"phase,omitempty"`
@@ -100,7 +100,7 @@ func newScreen(f *facts) *screen {
 	s := &screen{Namespace: cr.Namespace, Name: cr.Name, Phase: string(cr.Status.Phase), URL: cr.Status.ServiceURL,
 		Unread: f.unread}
 	s.Verdict, s.Good = verdict(cr)
-	s.Causes, s.Log = f.explain(causes(cr)), f.log
+	s.Causes, s.Log = f.explainStorage(f.explain(causes(cr))), f.log
 	s.ExternalURL = ptr.Deref(cr.Status.RouteURL, "")
 	s.Pods = fmt.Sprintf("%d of %d available", cr.Status.AvailableReplicas, cr.Status.Replicas)
 	if r := cr.Status.ResolvedDistribution; r != nil {
@@ -157,6 +157,8 @@ func verdict(cr *v1alpha2.LlamaStackDistribution) (text string, good bool) {
 		return "the last edit was rejected; the server runs the previous configuration", false
 	case stalled:
 		return "rejected: the spec requires changes", false
+	case ready.Reason == v1alpha2.ReasonStorageUnreachable:
+		return "the server runs, but cannot read what it stores", false
 	case available:
 		return "the server is available; the rollout of the last edit is in progress", false
 	}
@@ -177,7 +179,8 @@ func causes(cr *v1alpha2.LlamaStackDistribution) []cause {
 		repeats := c.Type == v1alpha2.ConditionReady || c.Type == v1alpha2.ConditionStalled ||
 			c.Reason == v1alpha2.ReasonNotApplied ||
 			slices.Contains(v1alpha2.LegacyConditions(), c.Type)
-		informational := c.Type == v1alpha2.ConditionBackendsReachable || c.Type == v1alpha2.ConditionAccessControlled
+		informational := c.Type == v1alpha2.ConditionBackendsReachable ||
+			c.Type == v1alpha2.ConditionAccessControlled || c.Type == v1alpha2.ConditionStorageReachable
 		unknown := informational && c.Status != metav1.ConditionFalse // not a known problem
 		if repeats || unknown || c.Status == metav1.ConditionTrue || c.Reason == v1alpha2.ReasonScaledToZero {
 			continue

@@ -38,8 +38,9 @@ func ForChanges(before, after []metav1.Condition, warned bool) []Event {
 		if warns {
 			kind = corev1.EventTypeWarning
 		}
-		informational := c.Type == v1alpha2.ConditionBackendsReachable || c.Type == v1alpha2.ConditionAccessControlled &&
-			c.Status == metav1.ConditionUnknown
+		known := c.Status != metav1.ConditionUnknown ||
+			c.Type != v1alpha2.ConditionAccessControlled && c.Type != v1alpha2.ConditionStorageReachable
+		informational := c.Type == v1alpha2.ConditionBackendsReachable || !known
 		if informational || isRepeated(c, ready) || kind == corev1.EventTypeNormal && !isStep(c, ready) {
 			continue
 		}

@@ -290,6 +290,11 @@ func setReady(f *Facts, s *Status) {
 		set(f, s, v1alpha2.ConditionReady, metav1.ConditionUnknown, string(problem.LookupFailed), unknown+" is not known yet")
 		return
 	}
+	storage := meta.FindStatusCondition(s.Conditions, v1alpha2.ConditionStorageReachable)
+	if storage != nil && storage.Status == metav1.ConditionFalse {
+		set(f, s, v1alpha2.ConditionReady, metav1.ConditionFalse, storage.Reason, storage.Message)
+		return
+	}
 	message := SpecApplied
 	if f.Exposure.Pending != "" {
 		message += "; the server is not exposed yet: " + f.Exposure.Pending

@@ -45,6 +45,12 @@ func resource() *v1alpha2.LlamaStackDistribution {
 // built returns the facts of a reconcile that has applied the spec, before the rollout.
 func built(t *testing.T, cr *v1alpha2.LlamaStackDistribution) *status.Facts {
 	t.Helper()
+	return builtWith(t, cr, "")
+}
+
+// builtWith is built with a connection string in the Secret of the storage.
+func builtWith(t *testing.T, cr *v1alpha2.LlamaStackDistribution, dsn string) *status.Facts {
+	t.Helper()
 	s, err := settings.Parse(nil)
 	framework.NoError(t, err)
 	d, f := s.ResolveWithHints(&cr.Spec.Distribution, build.Hints(build.NewInputs(cr), ""))
@@ -56,7 +62,11 @@ func built(t *testing.T, cr *v1alpha2.LlamaStackDistribution) *status.Facts {
 	in.Distribution, in.HashKey, in.Build = d, secret.New(make([]byte, 32)), "1.0.0"
 	uses, _ := serverconfig.SecretUses(in.Spec)
 	for _, use := range uses {
-		in.Secrets = append(in.Secrets, build.SecretFact{Use: use, Value: secret.New([]byte("sk-1"))})
+		value := "sk-1"
+		if use.Derived {
+			value = dsn
+		}
+		in.Secrets = append(in.Secrets, build.SecretFact{Use: use, Value: secret.New([]byte(value))})
 	}
 	want, problems := build.Build(t.Context(), in)
 	return &status.Facts{
@@ -87,7 +97,13 @@ func deployment(wanted, available int32) *appsv1.Deployment {
 // serving returns the facts of an available server.
 func serving(t *testing.T, cr *v1alpha2.LlamaStackDistribution) *status.Facts {
 	t.Helper()
-	f := built(t, cr)
+	return servingWith(t, cr, "")
+}
+
+// servingWith is serving with a connection string in the Secret of the storage.
+func servingWith(t *testing.T, cr *v1alpha2.LlamaStackDistribution, dsn string) *status.Facts {
+	t.Helper()
+	f := builtWith(t, cr, dsn)
 	f.Deployment = deployment(1, 1)
 	f.Server = &serverprobe.Observation{Version: "0.7.1", Providers: []serverprobe.Provider{
 		{API: "inference", ID: "vllm", Type: "remote::vllm"}, {API: "safety", ID: "llama-guard", Type: "inline::llama-guard"},
@@ -195,6 +211,7 @@ func checkInvariants(t *testing.T, f *status.Facts, s *v1alpha2.LlamaStackDistri
 		c := meta.FindStatusCondition(s.Conditions, kind)
 		all = all && c != nil && (c.Status == metav1.ConditionTrue || c.Reason == v1alpha2.ReasonScaledToZero)
 	}
+	all = all && !meta.IsStatusConditionFalse(s.Conditions, v1alpha2.ConditionStorageReachable)
 	if (sum.Status == metav1.ConditionTrue) != all {
 		t.Errorf("Ready is %s, the others: %+v", sum.Status, s.Conditions)
 	}

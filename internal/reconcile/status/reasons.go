@@ -111,6 +111,28 @@ var reasons = []Reason{
 		"The Deployment does not exist yet.", "The Deployment does not exist yet", "Look at the other conditions.",
 	},
 	{
+		v1alpha2.ConditionStorageReachable, metav1.ConditionTrue, v1alpha2.ReasonStorageReachable,
+		"The server reads its stores in PostgreSQL and Redis.",
+		"The server reads its stores prompts in Redis (spec.storage.kv, storage backend kv_default); conversations and " +
+			"inference in PostgreSQL (spec.storage.sql, storage backend sql_default)", "",
+	},
+	{
+		v1alpha2.ConditionStorageReachable, metav1.ConditionFalse, v1alpha2.ReasonStorageUnreachable,
+		"The server responds with an error of its own to requests that read a store, or does not respond: it cannot use " +
+			"the database. The operator asks again every minute. Ready is False too.",
+		"The server cannot read its stores conversations and inference in PostgreSQL (spec.storage.sql, storage backend " +
+			"sql_default); the cause is in its log: kubectl llamastack status my-server -n mine",
+		"See the cause with `kubectl llamastack status`, and fix the database or the Secret with its address. If the " +
+			"database answers again and this stays, restart the server: some releases do not connect again by themselves.",
+	},
+	{
+		v1alpha2.ConditionStorageReachable, metav1.ConditionUnknown, v1alpha2.ReasonStorageUnknown,
+		"No request shows whether the server reads its stores, such as if it requires credentials, which the operator " +
+			"does not have.",
+		"The server shows its stores to authenticated callers only: inference in PostgreSQL (spec.storage.sql, storage " +
+			"backend sql_default)", "",
+	},
+	{
 		v1alpha2.ConditionBackendsReachable, metav1.ConditionTrue, v1alpha2.ReasonModelsListed,
 		"Each model server of the spec reported models to the server, some time after the last rollout or change of pods. " +
 			"Ready does not depend on this condition.",

@@ -63,6 +63,7 @@ func Compute(f *Facts) v1alpha2.LlamaStackDistributionStatus {
 		setSecretsResolved,
 		setDeploymentUpdated,
 		setAvailable,
+		setStorageReachable,
 		setBackends,
 		setAccessControlled,
 		setReady,

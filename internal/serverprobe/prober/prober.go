@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"reflect"
 	"sync"
 	"time"
@@ -30,11 +31,18 @@ const (
 	maxProbeAttempts, maxSuccesses = 8, 4
 	// firstProbeDelay is the delay after the first probe and the least time between two; it doubles after each probe.
 	firstProbeDelay = time.Second
+	// storesInterval is the interval of reading the stores of a server afterwards, and failedStoresInterval that while a
+	// store cannot be read.
+	storesInterval, failedStoresInterval = 3 * time.Minute, time.Minute
+	// minFailedReads is how often in a row a store must fail before it is reported. Some servers fail the first requests
+	// after their start, or with a connection that the database closed.
+	minFailedReads = 3
 )
 
 // Client probes a server.
 type Client interface {
 	Probe(ctx context.Context, server serverprobe.Server) (*serverprobe.Observation, error)
+	Stores(ctx context.Context, server serverprobe.Server) (map[string]serverprobe.StoreResult, error)
 }
 
 // Prober probes running servers in the background.
@@ -94,15 +102,14 @@ func (p *Prober) Observe(
 	return next.observation, next.failure
 }
 
-// probe probes a server until maxSuccesses probes succeeded or after maxProbeAttempts.
+// probe probes a server until maxSuccesses probes succeeded or after maxProbeAttempts, then reads its stores at
+// intervals.
 func (p *Prober) probe(ctx context.Context, s *server, delay time.Duration, key types.NamespacedName,
 	at serverprobe.Server) {
-	next, successes := firstProbeDelay, 0
+	next, successes, failures := firstProbeDelay, 0, 0
 	for attempt := 1; attempt <= maxProbeAttempts && successes < maxSuccesses; attempt++ {
-		select {
-		case <-ctx.Done():
+		if !wait(ctx, delay) {
 			return
-		case <-time.After(delay):
 		}
 		at.Slow = attempt > 1
 		observation, err := p.probeOnce(ctx, s, key, at)
@@ -116,23 +123,94 @@ func (p *Prober) probe(ctx context.Context, s *server, delay time.Duration, key 
 			continue // normal after a rollout
 		}
 		if err == nil {
+			if failures = countFailures(failures, observation.Stores); failures > 0 && failures < minFailedReads {
+				continue
+			}
 			successes++
 		}
 		if p.record(s, observation, err) {
 			p.notify(key)
 		}
 	}
+	if len(at.Stores) > 0 {
+		p.watchStores(ctx, s, key, at)
+	}
+}
+
+// watchStores reads the stores of a server until the context ends.
+func (p *Prober) watchStores(ctx context.Context, s *server, key types.NamespacedName, at serverprobe.Server) {
+	failures, delay := 0, failedStoresInterval
+	for wait(ctx, delay) {
+		var stores map[string]serverprobe.StoreResult
+		err := p.ask(ctx, s, key, true, func(ctx context.Context) (err error) {
+			stores, err = p.client.Stores(ctx, at)
+			return err
+		})
+		if ctx.Err() != nil {
+			return
+		}
+		if err != nil {
+			delay = failedStoresInterval
+			if errors.Is(err, problem.ErrInternal) {
+				delay = problem.PanicRetryDelay
+			}
+			continue
+		}
+		failures = countFailures(failures, stores)
+		switch {
+		case failures == 0:
+			delay = storesInterval
+		case failures < minFailedReads:
+			delay = firstProbeDelay
+			continue
+		default:
+			delay = failedStoresInterval
+		}
+		if p.recordStores(s, stores) {
+			p.notify(key)
+		}
+	}
+}
+
+func wait(ctx context.Context, delay time.Duration) bool {
+	select {
+	case <-ctx.Done():
+		return false
+	case <-time.After(delay):
+		return true
+	}
+}
+
+// countFailures returns how often in a row a store has failed, with these results.
+func countFailures(before int, stores map[string]serverprobe.StoreResult) int {
+	for _, result := range stores {
+		if result == serverprobe.StoreFailed {
+			return before + 1
+		}
+	}
+	return 0
 }
 
 func (p *Prober) probeOnce(
 	ctx context.Context, s *server, key types.NamespacedName, at serverprobe.Server,
-) (_ *serverprobe.Observation, err error) {
+) (observation *serverprobe.Observation, err error) {
+	err = p.ask(ctx, s, key, at.Slow, func(ctx context.Context) (err error) {
+		observation, err = p.client.Probe(ctx, at)
+		return err
+	})
+	return observation, err
+}
+
+// ask calls a function that sends requests to a server, when there is a slot for it.
+func (p *Prober) ask(
+	ctx context.Context, s *server, key types.NamespacedName, slow bool, request func(context.Context) error,
+) (err error) {
 	slots := p.first
-	if at.Slow {
+	if slow {
 		slots = p.repeated
 	}
 	if err := slots.Acquire(ctx, 1); err != nil {
-		return nil, err
+		return err
 	}
 	defer slots.Release(1)
 	p.mu.Lock()
@@ -140,16 +218,16 @@ func (p *Prober) probeOnce(
 	s.probedAt = time.Now()
 	p.mu.Unlock()
 	if stopped != nil {
-		return nil, stopped
+		return stopped
 	}
-	if !at.Slow {
+	if !slow {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, firstTimeout)
 		defer cancel()
 	}
 	log := logf.FromContext(ctx).WithValues("namespace", key.Namespace, "name", key.Name)
 	defer problem.CatchPanic(log, "panic while probing a server", &err)
-	return p.client.Probe(ctx, at)
+	return request(ctx)
 }
 
 // record stores a result and reports whether it changed.
@@ -163,6 +241,19 @@ func (p *Prober) record(s *server, observation *serverprobe.Observation, err err
 	changed := s.failure != failure || !reflect.DeepEqual(s.observation, observation)
 	s.observation, s.failure = observation, failure
 	return changed
+}
+
+// recordStores stores the results of reading the stores, and reports whether they changed.
+func (p *Prober) recordStores(s *server, stores map[string]serverprobe.StoreResult) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if s.observation == nil || maps.Equal(s.observation.Stores, stores) {
+		return false
+	}
+	next := *s.observation // a status may be computed from the former one
+	next.Stores = stores
+	s.observation = &next
+	return true
 }
 
 // Forget stops probing the server of a deleted custom resource.

@@ -30,6 +30,10 @@ type fakeServers struct {
 	mu          sync.Mutex
 	asked, told []string
 	now, atOnce int
+
+	stores        serverprobe.StoreResult
+	storesFailure error
+	storeReads    int
 }
 
 func (f *fakeServers) Probe(ctx context.Context, at serverprobe.Server) (*serverprobe.Observation, error) {
@@ -44,6 +48,13 @@ func (f *fakeServers) Probe(ctx context.Context, at serverprobe.Server) (*server
 		f.mu.Unlock()
 	}()
 	return f.answer(ctx, at.URL)
+}
+
+func (f *fakeServers) Stores(context.Context, serverprobe.Server) (map[string]serverprobe.StoreResult, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.storeReads++
+	return map[string]serverprobe.StoreResult{"inference": f.stores}, f.storesFailure
 }
 
 func (f *fakeServers) count() int { return len(f.urls()) }

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package status
+
+import (
+	"context"
+	"regexp"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/plugin/cluster"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/pods"
+)
+
+const (
+	// storageLogLines bounds the lines of a log in which the cause of a failed read is looked for, and storageLogBytes
+	// their bytes.
+	storageLogLines, storageLogBytes = int64(2000), int64(1 << 20)
+)
+
+// databaseErrors are the errors of the clients of databases in the server's log, the most specific first.
+var databaseErrors = []struct {
+	text   *regexp.Regexp
+	remedy string
+}{
+	{
+		regexp.MustCompile(`password authentication failed|AuthenticationError|WRONGPASS|NOAUTH|invalid username-password`),
+		"correct user and password in the Secret of the connection; the server restarts by itself",
+	},
+	{
+		regexp.MustCompile(`no pg_hba\.conf entry .*(no encryption|SSL off)`),
+		"the database demands TLS: add sslmode=require to the connection string, or sslmode=verify-full with a CA bundle",
+	},
+	{
+		regexp.MustCompile(`no pg_hba\.conf entry`),
+		"pg_hba.conf of the database refuses this user, database or address: allow the pod's address there",
+	},
+	{
+		regexp.MustCompile(`rejected SSL upgrade|does not support SSL`),
+		"the database has no TLS: use sslmode=disable or prefer in the connection string, or enable TLS in the database",
+	},
+	{
+		regexp.MustCompile(`CERTIFICATE_VERIFY_FAILED|certificate verify failed|root certificate file .* does not exist`),
+		"the certificate of the database is not verified: name the ConfigMap with its CA in " +
+			"spec.networking.tls.caBundle, and the host of the certificate in the connection string",
+	},
+	{
+		regexp.MustCompile(`type "vector" does not exist|extension "vector" is not available|extension "vector" has no`),
+		"the database lacks the extension pgvector: install it, and run CREATE EXTENSION vector in the database",
+	},
+	{
+		regexp.MustCompile(`database ".*" does not exist`),
+		"create the database, or correct its name in the connection string",
+	},
+	{
+		regexp.MustCompile(`permission denied for|must be owner of`),
+		"give the user of the connection string all rights in its database: ALTER DATABASE … OWNER TO …",
+	},
+	{
+		regexp.MustCompile(`too many clients already|remaining connection slots are reserved`),
+		"the database has no free connections: raise its max_connections, or use fewer pods and workers",
+	},
+	{
+		regexp.MustCompile(`collation version mismatch|could not determine which collation|collation .* does not exist`),
+		"the collation of the database is not usable: ask its administrator for REFRESH COLLATION VERSION, or for a new " +
+			"database with LC_COLLATE 'C'",
+	},
+	{
+		regexp.MustCompile(`Name or service not known|Temporary failure in name resolution|could not translate host name|` +
+			`nodename nor servname|No address associated with hostname`),
+		"the host of the database has no address in the cluster's DNS: correct it in the connection",
+	},
+	{
+		regexp.MustCompile(`Connection refused|Connect call failed|Error 111 |No route to host|Network is unreachable|` +
+			`server closed the connection|connection already closed|connection is closed|Connection reset by peer|` +
+			`the database system is (starting up|shutting down)|terminating connection`),
+		"the database does not accept connections: look whether it runs, and whether a NetworkPolicy lets the pod reach " +
+			"it. If it answers again and this stays, restart the server: kubectl rollout restart",
+	},
+}
+
+// readStorageLog reads the errors of a database from the log of a running server, with the permissions of the user.
+func (f *facts) readStorageLog(ctx context.Context, c *cluster.Connection) {
+	if f.log != nil || !meta.IsStatusConditionFalse(f.cr.Status.Conditions, v1alpha2.ConditionStorageReachable) {
+		return
+	}
+	at := slices.IndexFunc(f.pods, func(p corev1.Pod) bool { return p.DeletionTimestamp == nil && pods.IsReady(&p) })
+	if at < 0 {
+		return
+	}
+	lines := storageLogLines
+	all := f.readLines(ctx, c, &f.pods[at], storageLogBytes, &corev1.PodLogOptions{
+		Container: f.container(), TailLines: &lines,
+	})
+	if errs := databaseLines(all); len(errs) > 0 {
+		f.log = &podLog{Pod: f.pods[at].Name, Container: f.container(), Databases: true, Lines: errs}
+	}
+}
+
+// databaseLines returns the last different lines with errors of a database, without repetitions.
+func databaseLines(all []string) []string {
+	var found []string
+	for _, line := range slices.Backward(all) {
+		line = strings.TrimSpace(line)
+		if databaseRemedy([]string{line}) != "" && !slices.Contains(found, line) {
+			found = append(found, line)
+		}
+		if int64(len(found)) == logLines {
+			break
+		}
+	}
+	slices.Reverse(found)
+	return found
+}
+
+// databaseRemedy returns what to do about the most specific error of a database in a log, or "".
+func databaseRemedy(lines []string) string {
+	for _, known := range databaseErrors {
+		if slices.ContainsFunc(lines, known.text.MatchString) {
+			return known.remedy
+		}
+	}
+	return ""
+}
+
+// explainStorage gives a cause the remedy for the error of a database in the log that belongs to it.
+func (f *facts) explainStorage(list []cause) []cause {
+	if f.log == nil {
+		return list
+	}
+	remedy := databaseRemedy(f.log.Lines)
+	for i := range list {
+		isOfLog := isPodReason(list[i].Reason)
+		if f.log.Databases {
+			isOfLog = list[i].Condition == v1alpha2.ConditionStorageReachable
+		}
+		if isOfLog && remedy != "" {
+			list[i].Remedy = remedy
+		}
+	}
+	return list
+}
+
+func cutLines(text string) []string {
+	var lines []string
+	for line := range strings.SplitSeq(strings.TrimRight(text, "\n"), "\n") {
+		lines = append(lines, limits.Cut(line, lineBytes))
+	}
+	return lines
+}
