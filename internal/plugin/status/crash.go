@@ -108,8 +108,8 @@ func (f *facts) explain(list []cause) []cause {
 	}
 	for i := range list {
 		c := &list[i]
-		switch c.Reason {
-		case v1alpha2.ReasonRolloutInProgress, v1alpha2.ReasonRolloutStuck, v1alpha2.ReasonServerUnavailable:
+		if slices.Contains(append(v1alpha2.RolloutReasons(), v1alpha2.ReasonRolloutStuck, v1alpha2.ReasonServerUnavailable),
+			c.Reason) {
 			c.Message, c.Remedy = strings.Replace(c.Message, pods.RemedyMark+remedy, "", 1), remedy
 			if found != "" {
 				c.Message += "; " + found

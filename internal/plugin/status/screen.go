@@ -157,6 +157,9 @@ func verdict(cr *v1alpha2.LlamaStackDistribution) (text string, good bool) {
 		return "the last edit was rejected; the server runs the previous configuration", false
 	case stalled:
 		return "rejected: the spec requires changes", false
+	case available && ready.Reason != v1alpha2.ReasonRolloutInProgress &&
+		slices.Contains(v1alpha2.RolloutReasons(), ready.Reason):
+		return "the server is available; a rollout that no edit caused is in progress", false
 	case available:
 		return "the server is available; the rollout of the last edit is in progress", false
 	}

@@ -178,6 +178,7 @@ func (d *Desired) params(in *Inputs) *objects.Params {
 		ClusterAssignsUserIDs: in.ClusterAssignsUserIDs,
 		SecretsHash:           secretsHash(in),
 		InputHash:             inputHash(in),
+		ConfigMapsHash:        configMapsHash(in),
 		Build:                 in.Build,
 	}
 	p.ClusterCA = d.Config != nil && d.Config.Auth.ClusterCA

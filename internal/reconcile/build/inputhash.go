@@ -57,11 +57,7 @@ func inputHash(in *Inputs) string {
 	}
 	if in.Override != nil {
 		h.Text("override")
-		h.Text(string(in.Override.Content))
-		for _, key := range slices.Sorted(maps.Keys(in.Override.Files)) {
-			h.Text(key)
-			h.Bytes(in.Override.Files[key])
-		}
+		hashOverride(h, in.Override)
 	}
 	if legacy := &in.Legacy; legacy.FromV1alpha1 || legacy.ContainerName != "" {
 		h.Text("legacy")
@@ -82,4 +78,31 @@ func (in *Inputs) packages() map[string]*parse.ProviderPackage {
 		}
 	}
 	return known
+}
+
+func hashOverride(h *secret.Hash, f *OverrideFact) {
+	h.Text(string(f.Content))
+	for _, key := range slices.Sorted(maps.Keys(f.Files)) {
+		h.Text(key)
+		h.Bytes(f.Files[key])
+	}
+}
+
+// configMapsHash returns a keyed hash of the content of all referenced ConfigMaps, or "" without any.
+func configMapsHash(in *Inputs) string {
+	if in.configMapsHash == nil && in.Override == nil && in.CABundle == nil && in.ServiceCA == "" {
+		return ""
+	}
+	h := secret.NewHash(in.HashKey)
+	if in.configMapsHash != nil {
+		h.Text(in.configMapsHash.Sum())
+	}
+	if in.Override != nil {
+		hashOverride(h, in.Override)
+	}
+	if in.CABundle != nil {
+		h.Text(canonicalJSON(in.CABundle.Data))
+	}
+	h.Text(in.ServiceCA)
+	return h.Sum()
 }

@@ -30,6 +30,9 @@ func Deployment(p *Params) *appsv1.Deployment {
 		meta.Annotations[names.AnnotationAdoptedImage] = p.AdoptedImage
 		meta.Annotations[names.AnnotationAdoptedName] = ptr.Deref(p.CR.Spec.Distribution.Name, "")
 	}
+	if p.ConfigMapsHash != "" {
+		meta.Annotations[names.AnnotationConfigMapsHash] = p.ConfigMapsHash
+	}
 	if p.ServerLine != "" {
 		meta.Annotations[names.AnnotationServerLine] = p.ServerLine
 	}
