@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/parse"
 )
@@ -90,7 +91,10 @@ func hashOverride(h *secret.Hash, f *OverrideFact) {
 
 // configMapsHash returns a keyed hash of the content of all referenced ConfigMaps, or "" without any.
 func configMapsHash(in *Inputs) string {
-	if in.configMapsHash == nil && in.Override == nil && in.CABundle == nil && in.ServiceCA == "" {
+	referenced := slices.ContainsFunc(in.PodReferences, func(f PodReferenceFact) bool {
+		return f.Ref.Kind == objects.KindConfigMap
+	})
+	if !referenced && in.Override == nil && in.CABundle == nil && in.ServiceCA == "" {
 		return ""
 	}
 	h := secret.NewHash(in.HashKey)
