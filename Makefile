@@ -232,8 +232,12 @@ test-e2e: cluster image $(TESTER) ## Run the tests against a real cluster with r
 test-node-faults: ## Break the API server and the network of a node where the operator runs as pods (Linux and root; a quarter of an hour).
 	LLSD_CHAOS=full $(MAKE) test-e2e TESTFLAGS='-v -run TestNodeFaults $(TESTFLAGS)'
 
+.PHONY: test-server-faults
+test-server-faults: ## Break a server on a node in 20 ways, and measure what happens to it (Linux and root; half an hour).
+	LLSD_CHAOS=full $(MAKE) test-e2e TESTFLAGS='-v -run TestServerFaults $(TESTFLAGS)'
+
 # Slow tests that rarely fail. NIGHTLY selects some of them.
-NIGHTLY ?= test-chaos-full test-node-faults test-server-full verify-patches test-oldest test-loops fuzz-minute bench bench-cluster dashboard-pictures newcomer
+NIGHTLY ?= test-chaos-full test-node-faults test-server-faults test-server-full verify-patches test-oldest test-loops fuzz-minute bench bench-cluster dashboard-pictures newcomer
 .PHONY: nightly
 nightly: ## Run what .ci/run leaves out, before a release: hours (Linux and root; NIGHTLY='test-oldest' for a part).
 	hack/make/nightly.sh $(BIN)/nightly $(NIGHTLY)

@@ -81,6 +81,10 @@ const (
 	ReasonDeploymentUpdated = "DeploymentUpdated"
 	// ReasonRolloutInProgress means that the spec is applied to the Deployment but not yet to all pods.
 	ReasonRolloutInProgress = "RolloutInProgress"
+	// ReasonSecretChanged means that a referenced Secret changed and not all pods use its new content yet.
+	ReasonSecretChanged = "SecretChanged"
+	// ReasonConfigMapChanged means that a referenced ConfigMap changed and not all pods use its new content yet.
+	ReasonConfigMapChanged = "ConfigMapChanged"
 	// ReasonRolloutStuck means that the Deployment does not make progress.
 	ReasonRolloutStuck = "ProgressDeadlineExceeded"
 	// ReasonRolledBack means that the new pod did not start, and the Deployment has its former pod template.
@@ -88,6 +92,11 @@ const (
 	// ReasonNotApplied means that an earlier step failed and the Deployment is unchanged.
 	ReasonNotApplied = "NotApplied"
 )
+
+// RolloutReasons returns the reasons of ConditionDeploymentUpdated while a rollout makes progress.
+func RolloutReasons() []string {
+	return []string{ReasonRolloutInProgress, ReasonSecretChanged, ReasonConfigMapChanged}
+}
 
 // The reasons of ConditionAvailable.
 const (

@@ -47,6 +47,8 @@ const (
 	AnnotationSecretsHash = "llamastack.io/secrets-hash"
 	// AnnotationCertificateHash is the hash of the server's certificate; a change causes a rollout.
 	AnnotationCertificateHash = "llamastack.io/certificate-hash"
+	// AnnotationConfigMapsHash is the keyed hash of referenced ConfigMaps on the Deployment, for the cause of a rollout.
+	AnnotationConfigMapsHash = "llamastack.io/configmaps-hash"
 	// AnnotationInputHash is the keyed hash of all inputs of the Deployment.
 	AnnotationInputHash = "llamastack.io/input-hash"
 	// AnnotationAdoptedImage is release 0.9's image while it stays, and AnnotationAdoptedName its distribution.

@@ -132,6 +132,7 @@ func TestRenderMatchesAppliedObjects(t *testing.T) {
 func onlyInCluster(path string) bool {
 	for _, end := range []string{
 		"/uid", "/" + names.AnnotationInputHash, "/" + names.AnnotationSecretsHash, "/" + names.AnnotationBuild, "/" + names.AnnotationCertificateHash,
+		"/" + names.AnnotationConfigMapsHash,
 		"/metadata/name", "/secretKeyRef/name", // of the derived Secret, whose name is a keyed hash
 	} {
 		if strings.HasSuffix(path, end) {

@@ -214,6 +214,10 @@ func (r *Reconciler) apply(ctx context.Context, s *scope) {
 	}
 	s.applied = result
 	s.fail(p)
+	if p != nil && result.NameTaken && !apply.WasApplied(s.cr) && s.gathered.Inputs.Live == nil {
+		s.applied = nil
+		s.fail(r.applier.RemoveCreated(ctx, s.cr, list))
+	}
 }
 
 // restoreOwner restores the owner of objects of release 0.9 after an error, so that deleting the resource deletes them.

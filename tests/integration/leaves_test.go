@@ -297,7 +297,7 @@ func (s *symmetry) inForce(ctx context.Context, cr *v1alpha2.LlamaStackDistribut
 			if c == nil || c.ObservedGeneration != cr.Generation {
 				return fmt.Errorf("generation %d, condition %+v", cr.Generation, c)
 			}
-			if c.Status == metav1.ConditionFalse && c.Reason != v1alpha2.ReasonRolloutInProgress && c.Reason != v1alpha2.ReasonRolloutStuck {
+			if c.Status == metav1.ConditionFalse && !slices.Contains(v1alpha2.RolloutReasons(), c.Reason) && c.Reason != v1alpha2.ReasonRolloutStuck {
 				refused = condition + ": " + c.Message
 				return nil
 			}

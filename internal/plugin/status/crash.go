@@ -128,7 +128,7 @@ func (f *facts) explain(list []cause) []cause {
 
 // isPodReason reports whether a cause with the reason comes from the pods.
 func isPodReason(reason string) bool {
-	return reason == v1alpha2.ReasonRolloutInProgress || reason == v1alpha2.ReasonRolloutStuck ||
+	return slices.Contains(v1alpha2.RolloutReasons(), reason) || reason == v1alpha2.ReasonRolloutStuck ||
 		reason == v1alpha2.ReasonServerUnavailable
 }
 

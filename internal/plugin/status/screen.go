@@ -19,6 +19,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/names"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/offline/describe"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/offline/inventory"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/status"
 )
 
@@ -153,12 +154,19 @@ func verdict(cr *v1alpha2.LlamaStackDistribution) (text string, good bool) {
 			return text, true
 		}
 		return text + "; " + remarks, false
+	case stalled && ready.Reason == string(problem.Conflict) && cr.Status.ResolvedDistribution == nil:
+		return "nothing was created: an object of this name exists", false
+	case stalled && ready.Reason == string(problem.Conflict) && available:
+		return "another object has a name that the server needs; the server runs what was applied last", false
 	case stalled && available:
 		return "the last edit was rejected; the server runs the previous configuration", false
 	case stalled:
 		return "rejected: the spec requires changes", false
 	case ready.Reason == v1alpha2.ReasonStorageUnreachable:
 		return "the server runs, but cannot read what it stores", false
+	case available && ready.Reason != v1alpha2.ReasonRolloutInProgress &&
+		slices.Contains(v1alpha2.RolloutReasons(), ready.Reason):
+		return "the server is available; a rollout that no edit caused is in progress", false
 	case available:
 		return "the server is available; the rollout of the last edit is in progress", false
 	}

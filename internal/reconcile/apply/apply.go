@@ -7,6 +7,7 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"reflect"
+	"slices"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -48,7 +49,8 @@ type Result struct {
 	NameTaken bool
 }
 
-// Apply creates or applies the objects in order. A dry run precedes it, so a refusal normally changes nothing.
+// Apply creates or applies the objects in order. A dry run precedes it, so a refusal normally changes nothing. If the
+// caches have none of the objects, it first creates what the dry run leaves out: see RemoveCreated.
 func (a *Applier) Apply(ctx context.Context, owner *v1alpha2.LlamaStackDistribution, list []objects.Object) (*Result,
 	*problem.Problem) {
 	result := &Result{}
@@ -66,6 +68,9 @@ func (a *Applier) Apply(ctx context.Context, owner *v1alpha2.LlamaStackDistribut
 		if err := a.migrateCreated(ctx, c); err != nil {
 			return result, rejected(owner, c, err)
 		}
+	}
+	if !isUpdate(changes) {
+		slices.SortStableFunc(changes, func(a, b *change) int { return creationRank(owner, a) - creationRank(owner, b) })
 	}
 	if f := a.dryRun(ctx, owner, changes, result); f != nil {
 		return result, f

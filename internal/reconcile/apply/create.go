@@ -119,3 +119,36 @@ func hasUpdateEntry(entries []metav1.ManagedFieldsEntry) bool {
 		return e.Manager == FieldManager && e.Operation == metav1.ManagedFieldsOperationUpdate && e.Subresource == ""
 	})
 }
+
+// creationRank orders the objects of a new custom resource: those without a dry run come first, so that a taken name is
+// found before others are created. Only a Deployment keeps its place, after what protects its pods.
+func creationRank(owner *v1alpha2.LlamaStackDistribution, c *change) int {
+	if c.gvk.Kind == "Deployment" || hasSpecValues(owner, c) {
+		return 1
+	}
+	return 0
+}
+
+// RemoveCreated deletes what Apply created for a new custom resource before it found that a name is taken. It deletes no
+// PVC: all other names are known to be free before one is created.
+func (a *Applier) RemoveCreated(ctx context.Context, owner *v1alpha2.LlamaStackDistribution,
+	list []objects.Object) *problem.Problem {
+	for _, o := range slices.Backward(list) {
+		gvk := o.GetObjectKind().GroupVersionKind()
+		if gvk.Kind == "PersistentVolumeClaim" {
+			continue
+		}
+		live, err := a.readMetadata(ctx, o)
+		if err != nil {
+			return Failed(gvk.Kind+" "+o.GetName(), "could not be read", err)
+		}
+		if live == nil || !metav1.IsControlledBy(live, owner) ||
+			!isGenerated(gvk) && live.GetAnnotations()[names.AnnotationCreatedFrom] == "" {
+			continue
+		}
+		if p := Remove(ctx, a.Client, live); p != nil {
+			return p
+		}
+	}
+	return nil
+}

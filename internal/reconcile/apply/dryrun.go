@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -15,14 +16,25 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 )
 
+// isUpdate reports whether one of the objects exists.
+func isUpdate(changes []*change) bool {
+	return slices.ContainsFunc(changes, func(c *change) bool { return c.live != nil })
+}
+
+// isNameTaken reports whether the status has a conflict of names, so that a creation would fail again.
+func isNameTaken(owner *v1alpha2.LlamaStackDistribution) bool {
+	c := meta.FindStatusCondition(owner.Status.Conditions, v1alpha2.ConditionDeploymentUpdated)
+	return c != nil && (c.Reason == string(problem.Conflict) || c.Reason == string(problem.WaitingForRemoval))
+}
+
 // dryRun checks whether quotas, policies and webhooks accept the changes. It skips the first one, whose
-// refusal changes nothing, unless it is a Deployment that may lose fields.
+// refusal changes nothing, unless it is a Deployment that may lose fields. It costs a new custom resource few requests.
 func (a *Applier) dryRun(ctx context.Context, owner *v1alpha2.LlamaStackDistribution, changes []*change,
 	result *Result) *problem.Problem {
-	isUpdate := slices.ContainsFunc(changes, func(c *change) bool { return c.live != nil })
+	asksAll := isUpdate(changes) || isNameTaken(owner)
 	for i, c := range changes {
 		hasValues := hasSpecValues(owner, c)
-		if i == 0 && (!hasValues || c.gvk.Kind != "Deployment") || !isUpdate && !hasValues {
+		if i == 0 && (!hasValues || c.gvk.Kind != "Deployment") || !asksAll && !hasValues {
 			continue
 		}
 		err := a.dryRunOne(ctx, owner, c)

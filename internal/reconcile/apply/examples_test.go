@@ -16,6 +16,7 @@ import (
 // Proves: R74 (the examples of docs/status.md).
 func TestExamplesMatchReportsOfApply(t *testing.T) {
 	owner := &v1alpha2.LlamaStackDistribution{ObjectMeta: metav1.ObjectMeta{Name: "my-server"}}
+	owner.Status.ResolvedDistribution = &v1alpha2.ResolvedDistributionStatus{}
 	of := func(kind, name string) *metav1.ObjectMeta {
 		return &metav1.ObjectMeta{OwnerReferences: []metav1.OwnerReference{{Kind: kind, Name: name, Controller: new(true)}}}
 	}

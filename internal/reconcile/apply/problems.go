@@ -19,20 +19,27 @@ import (
 // conflictAdvice never suggests to delete the object, which may be a server in use.
 const conflictAdvice = "create the LlamaStackDistribution under another name, or rename the other object"
 
+// WasApplied reports whether this operator has applied a spec of the custom resource.
+func WasApplied(owner *v1alpha2.LlamaStackDistribution) bool {
+	return owner.Status.ResolvedDistribution != nil
+}
+
 // Conflict returns the problem of an object that is not the custom resource's own.
 func Conflict(description string, live metav1.Object, owner *v1alpha2.LlamaStackDistribution) *problem.Problem {
 	p := problem.Problem{Reason: problem.Conflict, Path: description, Fix: conflictAdvice}
-	controller := metav1.GetControllerOf(live)
+	controller, outcome := metav1.GetControllerOf(live), "; nothing was changed"
+	if !WasApplied(owner) {
+		outcome = "; nothing was created"
+	}
 	switch {
 	case controller == nil:
-		p.Detail = "exists and was created by neither this operator nor release 0.9 for this LlamaStackDistribution; " +
-			"nothing was changed"
+		p.Detail = "exists and was created by neither this operator nor release 0.9 for this LlamaStackDistribution" + outcome
 	case controller.Kind == v1alpha2.Kind && controller.Name == owner.Name:
 		// The garbage collector deletes it, which is an event.
 		p.Reason, p.Detail, p.Fix = problem.WaitingForRemoval, "still belongs to an earlier custom resource of this name, "+
 			"which is being removed", "wait"
 	default:
-		p.Detail = fmt.Sprintf("exists and is controlled by %s %s; nothing was changed", controller.Kind, controller.Name)
+		p.Detail = fmt.Sprintf("exists and is controlled by %s %s%s", controller.Kind, controller.Name, outcome)
 	}
 	return problem.New(p)
 }

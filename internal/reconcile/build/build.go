@@ -179,6 +179,7 @@ func (d *Desired) params(in *Inputs) *objects.Params {
 		ClusterAssignsUserIDs: in.ClusterAssignsUserIDs,
 		SecretsHash:           secretsHash(in),
 		InputHash:             inputHash(in),
+		ConfigMapsHash:        configMapsHash(in),
 		Build:                 in.Build,
 	}
 	d.InputHash, p.FormerInputs = p.InputHash, formerInputs(in.Live, p.InputHash)

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/parse"
 )
@@ -57,11 +58,7 @@ func inputHash(in *Inputs) string {
 	}
 	if in.Override != nil {
 		h.Text("override")
-		h.Text(string(in.Override.Content))
-		for _, key := range slices.Sorted(maps.Keys(in.Override.Files)) {
-			h.Text(key)
-			h.Bytes(in.Override.Files[key])
-		}
+		hashOverride(h, in.Override)
 	}
 	if legacy := &in.Legacy; legacy.FromV1alpha1 || legacy.ContainerName != "" {
 		h.Text("legacy")
@@ -82,4 +79,34 @@ func (in *Inputs) packages() map[string]*parse.ProviderPackage {
 		}
 	}
 	return known
+}
+
+func hashOverride(h *secret.Hash, f *OverrideFact) {
+	h.Text(string(f.Content))
+	for _, key := range slices.Sorted(maps.Keys(f.Files)) {
+		h.Text(key)
+		h.Bytes(f.Files[key])
+	}
+}
+
+// configMapsHash returns a keyed hash of the content of all referenced ConfigMaps, or "" without any.
+func configMapsHash(in *Inputs) string {
+	referenced := slices.ContainsFunc(in.PodReferences, func(f PodReferenceFact) bool {
+		return f.Ref.Kind == objects.KindConfigMap
+	})
+	if !referenced && in.Override == nil && in.CABundle == nil && in.ServiceCA == "" {
+		return ""
+	}
+	h := secret.NewHash(in.HashKey)
+	if in.configMapsHash != nil {
+		h.Text(in.configMapsHash.Sum())
+	}
+	if in.Override != nil {
+		hashOverride(h, in.Override)
+	}
+	if in.CABundle != nil {
+		h.Text(canonicalJSON(in.CABundle.Data))
+	}
+	h.Text(in.ServiceCA)
+	return h.Sum()
 }

@@ -46,8 +46,9 @@ type Inputs struct {
 	EnvFromDefaults bool
 	// PodReferences are the Secrets and ConfigMaps of the pods' overrides, found or not; AddPodReference adds them.
 	PodReferences []PodReferenceFact
-	// podsHash hashes Secrets and the content of PodReferences; nil without any.
-	podsHash *secret.Hash
+	// podsHash hashes Secrets and the content of PodReferences, and configMapsHash only that of ConfigMaps; nil without
+	// any.
+	podsHash, configMapsHash *secret.Hash
 	// NetworkPolicyFlag is the operator's feature flag enableNetworkPolicy, or nil if unset.
 	NetworkPolicyFlag *bool
 	Forbidden         []settings.Restriction

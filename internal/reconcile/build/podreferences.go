@@ -30,16 +30,27 @@ func AddPodReference(in *Inputs, ref objects.Reference, found Lookup, content ma
 		in.podsHash = hashSecrets(in)
 	}
 	fact := PodReferenceFact{Ref: ref, Lookup: found, Keys: slices.Sorted(maps.Keys(content))}
-	in.podsHash.Text(ref.Kind)
-	in.podsHash.Text(ref.Name)
-	for _, key := range fact.Keys {
-		in.podsHash.Text(key)
-		in.podsHash.Bytes(content[key])
-		if ref.Kind == objects.KindSecret {
+	hashContent(in.podsHash, &ref, fact.Keys, content)
+	if ref.Kind == objects.KindSecret {
+		for _, key := range fact.Keys {
 			fact.Values = append(fact.Values, secret.Wrap(content[key]))
 		}
+	} else {
+		if in.configMapsHash == nil {
+			in.configMapsHash = secret.NewHash(in.HashKey)
+		}
+		hashContent(in.configMapsHash, &ref, fact.Keys, content)
 	}
 	in.PodReferences = append(in.PodReferences, fact)
+}
+
+func hashContent(h *secret.Hash, ref *objects.Reference, keys []string, content map[string][]byte) {
+	h.Text(ref.Kind)
+	h.Text(ref.Name)
+	for _, key := range keys {
+		h.Text(key)
+		h.Bytes(content[key])
+	}
 }
 
 // checkPodReferences reports references that keep the pods from starting.

@@ -79,8 +79,8 @@ func isStep(c *metav1.Condition, ready bool) bool {
 func eventType(c, last *metav1.Condition) string {
 	normal := c.Status == metav1.ConditionTrue
 	switch c.Reason {
-	case v1alpha2.ReasonRolloutInProgress, v1alpha2.ReasonNotDeployed, v1alpha2.ReasonScaledToZero,
-		v1alpha2.ReasonAutoscalingPaused:
+	case v1alpha2.ReasonRolloutInProgress, v1alpha2.ReasonSecretChanged, v1alpha2.ReasonConfigMapChanged,
+		v1alpha2.ReasonNotDeployed, v1alpha2.ReasonScaledToZero, v1alpha2.ReasonAutoscalingPaused:
 		normal = true
 	case v1alpha2.ReasonServerUnavailable:
 		normal = last == nil || last.Status != metav1.ConditionTrue

@@ -33,6 +33,9 @@ func Deployment(p *Params) *appsv1.Deployment {
 	if p.FormerInputs != "" {
 		meta.Annotations[names.AnnotationFormerInputs] = p.FormerInputs
 	}
+	if p.ConfigMapsHash != "" {
+		meta.Annotations[names.AnnotationConfigMapsHash] = p.ConfigMapsHash
+	}
 	if p.ServerLine != "" {
 		meta.Annotations[names.AnnotationServerLine] = p.ServerLine
 	}

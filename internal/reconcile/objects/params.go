@@ -68,6 +68,8 @@ type Params struct {
 	ClusterAssignsUserIDs bool
 	// SecretsHash is the value of AnnotationSecretsHash; empty if the pods read no such content.
 	SecretsHash string
+	// ConfigMapsHash is the value of AnnotationConfigMapsHash; empty without referenced ConfigMaps.
+	ConfigMapsHash string
 	// AdoptedImage is Image if it is an adopted image of release 0.9, else empty.
 	AdoptedImage string
 	// ServerLine is the server's release line; empty if unknown.

@@ -146,6 +146,11 @@ func setDeploymentUpdated(f *Facts, s *Status) {
 	if done {
 		status = metav1.ConditionTrue
 	}
+	if reason == v1alpha2.ReasonRolloutInProgress {
+		if reason = rolloutCause(f, s); causes[reason] != "" {
+			message = causes[reason] + ". " + message
+		}
+	}
 	set(f, s, kind, status, reason, message+held)
 }
 

@@ -67,6 +67,16 @@ var reasons = []Reason{
 		"If the message names a cause, do what it says. Otherwise wait, and look at the pods if it takes long.",
 	},
 	{
+		v1alpha2.ConditionDeploymentUpdated, metav1.ConditionFalse, v1alpha2.ReasonSecretChanged,
+		"A Secret that the spec or the operator's settings refer to changed, and not all pods use its new content yet.",
+		"A referenced Secret changed. 1 new pod is not ready; 1 old pod still serves", "As RolloutInProgress.",
+	},
+	{
+		v1alpha2.ConditionDeploymentUpdated, metav1.ConditionFalse, v1alpha2.ReasonConfigMapChanged,
+		"The same for a ConfigMap.", "A referenced ConfigMap changed. 1 new pod is not ready; 1 old pod still serves",
+		"As RolloutInProgress.",
+	},
+	{
 		v1alpha2.ConditionDeploymentUpdated, metav1.ConditionFalse, v1alpha2.ReasonRolloutStuck,
 		"The new pods did not become available in time.", `ReplicaSet "my-server-6d4cf56db6" has timed out progressing.`,
 		"Look at the pods and their logs. `progressDeadlineSeconds` of the Deployment is the time.",

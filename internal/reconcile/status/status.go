@@ -30,10 +30,11 @@ type Facts struct {
 	Desired     *build.Desired
 	SecretCount int
 	// Problems are the errors, which keep the spec from being applied, and warnings.
-	Problems          problem.List
-	Deployment        *appsv1.Deployment
-	Pods              pods.Observation
-	DeploymentUnknown bool
+	Problems problem.List
+	// Deployment is the Deployment after this reconcile's writes, and Before the one before them; nil if there is none.
+	Deployment, Before *appsv1.Deployment
+	Pods               pods.Observation
+	DeploymentUnknown  bool
 	// PVC is the resource's PVC, or nil if it does not exist or is not desired.
 	PVC           *corev1.PersistentVolumeClaim
 	ServiceExists bool
