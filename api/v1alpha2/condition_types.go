@@ -82,6 +82,8 @@ const (
 	ReasonSecretChanged = "SecretChanged"
 	// ReasonConfigMapChanged means that a referenced ConfigMap changed and not all pods use its new content yet.
 	ReasonConfigMapChanged = "ConfigMapChanged"
+	// ReasonUndoReverted means that an earlier pod template was put back into the Deployment, and replaced.
+	ReasonUndoReverted = "UndoReverted"
 	// ReasonRolloutStuck means that the Deployment does not make progress.
 	ReasonRolloutStuck = "ProgressDeadlineExceeded"
 	// ReasonNotApplied means that an earlier step failed and the Deployment is unchanged.
@@ -90,7 +92,7 @@ const (
 
 // RolloutReasons returns the reasons of ConditionDeploymentUpdated while a rollout makes progress.
 func RolloutReasons() []string {
-	return []string{ReasonRolloutInProgress, ReasonSecretChanged, ReasonConfigMapChanged}
+	return []string{ReasonRolloutInProgress, ReasonSecretChanged, ReasonConfigMapChanged, ReasonUndoReverted}
 }
 
 // The reasons of ConditionAvailable.
