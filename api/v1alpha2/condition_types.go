@@ -85,6 +85,8 @@ const (
 	ReasonSecretChanged = "SecretChanged"
 	// ReasonConfigMapChanged means that a referenced ConfigMap changed and not all pods use its new content yet.
 	ReasonConfigMapChanged = "ConfigMapChanged"
+	// ReasonUndoReverted means that an earlier pod template was put back into the Deployment, and replaced.
+	ReasonUndoReverted = "UndoReverted"
 	// ReasonRolloutStuck means that the Deployment does not make progress.
 	ReasonRolloutStuck = "ProgressDeadlineExceeded"
 	// ReasonRolledBack means that the new pod did not start, and the Deployment has its former pod template.
@@ -95,7 +97,7 @@ const (
 
 // RolloutReasons returns the reasons of ConditionDeploymentUpdated while a rollout makes progress.
 func RolloutReasons() []string {
-	return []string{ReasonRolloutInProgress, ReasonSecretChanged, ReasonConfigMapChanged}
+	return []string{ReasonRolloutInProgress, ReasonSecretChanged, ReasonConfigMapChanged, ReasonUndoReverted}
 }
 
 // The reasons of ConditionAvailable.

@@ -116,7 +116,7 @@ func (s *scope) facts(operatorVersion string) *status.Facts {
 		return f
 	}
 	f.Distribution = s.distribution()
-	f.Before = s.gathered.Inputs.Live
+	f.Before, f.UndoReverted = s.gathered.Inputs.Live, s.applied != nil && s.applied.UndoReverted
 	f.SecretCount = s.gathered.Inputs.SecretCount()
 	f.DeploymentUnknown = s.gathered.DeploymentUnknown
 	if s.gathered.Settings != nil {

@@ -3,9 +3,12 @@
 package integration
 
 import (
+	"errors"
+	"slices"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -78,4 +81,58 @@ workload:
 		}
 		e.WaitReady("s")
 	}
+}
+
+// Proves: L-31, UNDO (what kubectl rollout undo puts back goes, also variables and volumes that the spec no longer has,
+// and the status names the undo; other clients' variables, annotations and restarts stay).
+func TestRolloutUndoIsRevertedAndReported(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t)
+	op := e.StartOperator()
+	e.CreateSecret("keys", map[string]string{"token": canary})
+	e.CreateConfigMap("files", map[string]string{"a": "1"})
+	e.Apply(framework.Manifest("s", withProvider+`
+workload:
+  scheduling: {nodeSelector: {disk: fast}}
+  overrides:
+    env: [{name: MINE, value: "1"}]
+    volumes: [{name: files, configMap: {name: files}}]
+    volumeMounts: [{name: files, mountPath: /files}]
+`))
+	e.WaitReady("s")
+	e.Kubectl("set", "env", "deployment/s", "FOREIGN=1")
+	e.Kubectl("rollout", "restart", "deployment/s")
+	e.Quiet(op)
+	e.WaitReady("s")
+	before := e.Revision("s")
+	e.PatchSpec("s", `{"providers":null,"workload":null}`)
+	e.WaitReady("s")
+	e.Quiet(op)
+	want := e.Deployment("s")
+	revision := e.Revision("s")
+	e.Kubectl("rollout", "undo", "deployment/s", "--to-revision="+before)
+	e.WaitCondition("s", v1alpha2.ConditionDeploymentUpdated, metav1.ConditionFalse, v1alpha2.ReasonUndoReverted, "edit the custom resource instead")
+	e.WaitReady("s")
+	e.Quiet(op)
+	got := e.Deployment("s")
+	if revision == e.Revision("s") {
+		t.Errorf("revision %s: the undo had no effect", revision)
+	}
+	delete(want.Annotations, "deployment.kubernetes.io/revision")
+	delete(got.Annotations, "deployment.kubernetes.io/revision")
+	if diff := cmp.Diff(want.Spec, got.Spec); diff != "" {
+		t.Errorf("the Deployment (-before the undo +after):\n%s", diff)
+	}
+	if diff := cmp.Diff(want.Annotations, got.Annotations); diff != "" {
+		t.Errorf("annotations (-before the undo +after):\n%s", diff)
+	}
+	if !slices.ContainsFunc(got.Spec.Template.Spec.Containers[0].Env, func(v corev1.EnvVar) bool { return v.Name == "FOREIGN" }) {
+		t.Errorf("another client's variable is gone: %v", got.Spec.Template.Spec.Containers[0].Env)
+	}
+	framework.Eventually(t, time.Minute, "an Event reports it", func() error {
+		if out := e.Kubectl("get", "events.events.k8s.io", "--field-selector=reason=UndoReverted", "-o", "name"); out == "" {
+			return errors.New("there is none")
+		}
+		return nil
+	})
 }

@@ -45,6 +45,8 @@ type Result struct {
 	PVC        *corev1.PersistentVolumeClaim
 	// Changed counts the created and changed objects.
 	Changed int
+	// UndoReverted reports that an undo had put an earlier pod template back into the Deployment.
+	UndoReverted bool
 	// NameTaken reports that an object to create exists and is not the custom resource's own; it may be release 0.9's.
 	NameTaken bool
 }
@@ -68,6 +70,11 @@ func (a *Applier) Apply(ctx context.Context, owner *v1alpha2.LlamaStackDistribut
 		if err := a.migrateCreated(ctx, c); err != nil {
 			return result, rejected(owner, c, err)
 		}
+		undone, err := a.revertUndo(ctx, c)
+		if err != nil {
+			return result, rejected(owner, c, err)
+		}
+		result.UndoReverted = result.UndoReverted || undone
 	}
 	if !isUpdate(changes) {
 		slices.SortStableFunc(changes, func(a, b *change) int { return creationRank(owner, a) - creationRank(owner, b) })
@@ -141,7 +148,7 @@ func (a *Applier) difference(
 	if err != nil {
 		return nil, Failed(description, "could not be read", err)
 	}
-	if unchanged {
+	if unchanged && !isUndone(live) {
 		return nil, nil
 	}
 	return c, nil

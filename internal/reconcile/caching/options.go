@@ -91,13 +91,14 @@ func strip(in any) (any, error) {
 	return in, nil
 }
 
-// writers returns the managed fields that the operator uses: its own entries, and the writers for release09.
+// writers returns the managed fields that the operator uses: its own entries, the writers for release09, and those of
+// an undo.
 func writers(o metav1.Object) []metav1.ManagedFieldsEntry {
 	kept := slices.DeleteFunc(release09.Writers(o), func(e metav1.ManagedFieldsEntry) bool {
 		return e.Manager == apply.FieldManager
 	})
 	for _, e := range o.GetManagedFields() {
-		if e.Manager == apply.FieldManager && e.Subresource == "" {
+		if e.Manager == apply.FieldManager && e.Subresource == "" || apply.IsUndo(&e) {
 			kept = append(kept, e)
 		}
 	}

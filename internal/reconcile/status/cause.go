@@ -15,11 +15,16 @@ import (
 var causes = map[string]string{
 	v1alpha2.ReasonSecretChanged:    "A referenced Secret changed",
 	v1alpha2.ReasonConfigMapChanged: "A referenced ConfigMap changed",
+	v1alpha2.ReasonUndoReverted: "The pod template of an earlier revision was put back, as kubectl rollout undo does, and the " +
+		"operator replaced it with that of the spec: edit the custom resource instead",
 }
 
 // rolloutCause returns the reason of a rollout that no edit of the spec caused, else RolloutInProgress. A cause stays
 // until the rollout is done or the spec is edited.
 func rolloutCause(f *Facts, s *Status) string {
+	if f.UndoReverted {
+		return v1alpha2.ReasonUndoReverted
+	}
 	last := meta.FindStatusCondition(s.Conditions, v1alpha2.ConditionDeploymentUpdated)
 	if last == nil || last.ObservedGeneration != f.CR.Generation {
 		return v1alpha2.ReasonRolloutInProgress

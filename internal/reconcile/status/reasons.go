@@ -77,6 +77,13 @@ var reasons = []Reason{
 		"As RolloutInProgress.",
 	},
 	{
+		v1alpha2.ConditionDeploymentUpdated, metav1.ConditionFalse, v1alpha2.ReasonUndoReverted,
+		"Somebody put the pod template of an earlier revision back into the Deployment, as `kubectl rollout undo` does. The " +
+			"operator replaced it with that of the spec.",
+		causes[v1alpha2.ReasonUndoReverted] + ". 1 new pod is not ready; 1 old pod still serves",
+		"To go back to an earlier state, edit the custom resource.",
+	},
+	{
 		v1alpha2.ConditionDeploymentUpdated, metav1.ConditionFalse, v1alpha2.ReasonRolloutStuck,
 		"The new pods did not become available in time.", `ReplicaSet "my-server-6d4cf56db6" has timed out progressing.`,
 		"Look at the pods and their logs. `progressDeadlineSeconds` of the Deployment is the time.",

@@ -33,8 +33,10 @@ type Facts struct {
 	Problems problem.List
 	// Deployment is the Deployment after this reconcile's writes, and Before the one before them; nil if there is none.
 	Deployment, Before *appsv1.Deployment
-	Pods               pods.Observation
-	DeploymentUnknown  bool
+	// UndoReverted reports that an undo had put an earlier pod template back into the Deployment.
+	UndoReverted      bool
+	Pods              pods.Observation
+	DeploymentUnknown bool
 	// PVC is the resource's PVC, or nil if it does not exist or is not desired.
 	PVC           *corev1.PersistentVolumeClaim
 	ServiceExists bool
