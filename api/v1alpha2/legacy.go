@@ -106,8 +106,12 @@ func (s *LlamaStackDistributionSpec) usesV1alpha2Only() bool {
 
 func (w *WorkloadSpec) usesV1alpha2Only() bool {
 	return w != nil && (w.Scheduling != nil || len(w.ImagePullSecrets) > 0 || w.PodMetadata != nil ||
-		len(w.ResourceClaims) > 0 ||
+		len(w.ResourceClaims) > 0 || w.Storage.usesV1alpha2Only() ||
 		w.Overrides != nil && len(w.Overrides.EnvFrom) > 0)
+}
+
+func (s *PVCStorageSpec) usesV1alpha2Only() bool {
+	return s != nil && (s.StorageClassName != nil || len(s.AccessModes) > 0 || s.ClaimName != nil || s.WhenDeleted != nil)
 }
 
 // hasHostname reports whether spec.networking.expose is an object with a host name.

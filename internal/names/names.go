@@ -58,6 +58,8 @@ const (
 	AnnotationBuild = "llamastack.io/operator-build"
 	// AnnotationCreatedFrom is the hash of an object that is unchanged since its creation.
 	AnnotationCreatedFrom = "llamastack.io/created-from"
+	// AnnotationAdoptedBy is the custom resource that uses an adopted PVC, which is never deleted with it.
+	AnnotationAdoptedBy = "llamastack.io/adopted-by"
 )
 
 const nameHashLength = 10
