@@ -248,6 +248,11 @@ func TestEditsOfV1alpha2ObjectsThroughV1alpha1(t *testing.T) {
 			[]edits{{"spec.server.storage.size": "2Gi"}},
 			`{distribution: {name: starter}, workload: {replicas: 1, storage: {size: 2Gi, storageClassName: fast, accessModes: [ReadWriteMany], whenDeleted: Retain}}}`,
 		},
+		"metrics of the autoscaler stay": {
+			`{distribution: {name: starter}, workload: {replicas: 1, autoscaling: {maxReplicas: 2, metrics: [{type: Resource}], behavior: {scaleDown: {}}}}}`,
+			[]edits{{"spec.server.autoscaling.maxReplicas": "3"}},
+			`{distribution: {name: starter}, workload: {replicas: 1, autoscaling: {maxReplicas: 3, metrics: [{type: Resource}], behavior: {scaleDown: {}}}}}`,
+		},
 		"the name of a PVC stays": {
 			`{distribution: {name: starter}, workload: {replicas: 1, storage: {claimName: mine}}}`,
 			[]edits{{"spec.server.storage.mountPath": "/data"}, {"spec.replicas": "2"}},

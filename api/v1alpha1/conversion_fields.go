@@ -54,7 +54,10 @@ var fieldMappings = []fieldMapping{
 	{spoke: "spec.server.podOverrides.volumeMounts", hub: "spec.workload.overrides.volumeMounts"},
 
 	// Scaling and storage.
-	{spoke: "spec.server.autoscaling", hub: "spec.workload.autoscaling", toHub: unlessNoAutoscaling},
+	{
+		spoke: "spec.server.autoscaling", hub: "spec.workload.autoscaling", toHub: unlessNoAutoscaling,
+		toSpoke: without(autoscalingFields...), mergeEdit: mergeFields(autoscalingFields...),
+	},
 	{spoke: "spec.server.podDisruptionBudget", hub: "spec.workload.podDisruptionBudget"},
 	{spoke: "spec.server.topologySpreadConstraints", hub: "spec.workload.topologySpreadConstraints"},
 	{
@@ -116,8 +119,11 @@ func unlessNegative(value any) (any, bool) {
 	return value, !isInteger || n >= 0
 }
 
-// storageFields are the fields of spec.workload.storage that v1alpha1 does not have.
-var storageFields = []string{"storageClassName", "accessModes", "claimName", "whenDeleted"}
+// The fields of spec.workload.storage and spec.workload.autoscaling that v1alpha1 does not have.
+var (
+	storageFields     = []string{"storageClassName", "accessModes", "claimName", "whenDeleted"}
+	autoscalingFields = []string{"metrics", "behavior"}
+)
 
 // without drops fields that v1alpha1 does not have.
 func without(fields ...string) func(any) (any, bool) {

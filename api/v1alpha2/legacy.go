@@ -106,8 +106,12 @@ func (s *LlamaStackDistributionSpec) usesV1alpha2Only() bool {
 
 func (w *WorkloadSpec) usesV1alpha2Only() bool {
 	return w != nil && (w.Scheduling != nil || len(w.ImagePullSecrets) > 0 || w.PodMetadata != nil ||
-		len(w.ResourceClaims) > 0 || w.Storage.usesV1alpha2Only() ||
+		len(w.ResourceClaims) > 0 || w.Storage.usesV1alpha2Only() || w.Autoscaling.usesV1alpha2Only() ||
 		w.Overrides != nil && len(w.Overrides.EnvFrom) > 0)
+}
+
+func (a *AutoscalingSpec) usesV1alpha2Only() bool {
+	return a != nil && (len(a.Metrics) > 0 || a.Behavior != nil)
 }
 
 func (s *PVCStorageSpec) usesV1alpha2Only() bool {

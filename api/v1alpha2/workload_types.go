@@ -4,6 +4,7 @@ package v1alpha2
 
 import (
 	corev1 "k8s.io/api/core/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
@@ -130,6 +131,16 @@ type AutoscalingSpec struct {
 	// TargetMemoryUtilizationPercentage is the target average memory utilization, in percent of the requests.
 	// +optional
 	TargetMemoryUtilizationPercentage *int32 `json:"targetMemoryUtilizationPercentage,omitempty"`
+
+	// Metrics are further metrics, each a MetricSpec of autoscaling/v2. With metrics, there is no default target.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=50
+	Metrics []apiextensionsv1.JSON `json:"metrics,omitempty"`
+
+	// Behavior is a HorizontalPodAutoscalerBehavior of autoscaling/v2.
+	// +optional
+	Behavior *apiextensionsv1.JSON `json:"behavior,omitempty"`
 }
 
 // DefaultMountPath is the default mount path of the volume for the server's data.

@@ -94,6 +94,8 @@ func (r *report) checkAutoscaling(spec *v1alpha2.LlamaStackDistributionSpec) {
 	if a == nil {
 		return
 	}
+	_, _, problems := objects.CustomMetrics(a)
+	r.AddAll(problems)
 	minPods, maxPods := objects.PodRange(spec)
 	switch {
 	case maxPods < 1:

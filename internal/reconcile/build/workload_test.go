@@ -42,6 +42,11 @@ func TestWorkload(t *testing.T) {
 		"workload: {autoscaling: {maxReplicas: 1}}":                                                               {"", ""},
 		"workload: {replicas: 5, autoscaling: {maxReplicas: 3}}":                                                  {"spec.workload.autoscaling.maxReplicas: Invalid value: 3: is below the smallest number of pods, 5", "each pod has its own state"},
 		"workload: {autoscaling: {maxReplicas: 3, targetCPUUtilizationPercentage: 0}}":                            {"targetCPUUtilizationPercentage: Invalid value: 0", "each pod has its own state"},
+		"workload: {autoscaling: {maxReplicas: 1, metrics: [{type: Resource, resource: {nam: cpu}}]}}":            {`spec.workload.autoscaling.metrics[0].resource.nam: Invalid value: unknown field`, ""},
+		"workload: {autoscaling: {maxReplicas: 1, metrics: [x]}}":                                                 {`spec.workload.autoscaling.metrics[0]: Invalid value: has a value of the wrong type`, ""},
+		"workload: {autoscaling: {maxReplicas: 1, behavior: {scaleDown: {stabilizationWindowSeconds: soon}}}}":    {`spec.workload.autoscaling.behavior: Invalid value: has a value of the wrong type`, ""},
+		"workload: {autoscaling: {maxReplicas: 1, behavior: []}}":                                                 {`spec.workload.autoscaling.behavior: Invalid value`, ""},
+		"workload: {autoscaling: {maxReplicas: 1, behavior: {scaleDown: {selectPolicy: Disabled}}}}":              {"", ""},
 		"workload: {autoscaling: {maxReplicas: 3}}":                                                               {"", "each pod has its own state"},
 		"workload: {podDisruptionBudget: {minAvailable: 1, maxUnavailable: 1}}":                                   {"spec.workload.podDisruptionBudget: Forbidden: minAvailable and maxUnavailable exclude each other", ""},
 		"workload: {podDisruptionBudget: {minAvailable: 1}}":                                                      {"", "spec.workload.podDisruptionBudget.minAvailable: allows no disruptions with 1 replicas"},
@@ -85,7 +90,7 @@ func TestWorkload(t *testing.T) {
 				t.Errorf("warnings %q, want %q", got, want.warning)
 			}
 			for _, f := range faults {
-				if !slices.Contains([]problem.Reason{problem.InvalidField, problem.MissingField, problem.ConflictingFields}, f.Reason) {
+				if !slices.Contains([]problem.Reason{problem.InvalidField, problem.MissingField, problem.ConflictingFields, problem.UnknownField}, f.Reason) {
 					t.Errorf("reason %s", f.Reason)
 				}
 			}

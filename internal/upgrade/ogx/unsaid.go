@@ -49,6 +49,8 @@ var unsaidByOGXServer = []unsaid{
 	{"spec.workload.terminationGracePeriodSeconds", "an OGXServer has Kubernetes' default", byAdmission},
 	{"spec.workload.imagePullSecrets", "an OGXServer has no image pull secrets",
 		"add them to a ServiceAccount, and name it in spec.workload.overrides.serviceAccountName"},
+	{"spec.workload.autoscaling", "an OGXServer scales by the average use of CPU and memory",
+		"remove autoscaling, and make a HorizontalPodAutoscaler or a ScaledObject of your own for the Deployment"},
 	{"spec.workload.storage", "a PVC of an OGXServer has only size and mountPath, and is deleted with the resource",
 		"keep the data on a PVC of your own, and mount it with spec.workload.overrides.volumes and volumeMounts"},
 	{"spec.workload.overrides.envFrom", "an OGXServer has only single variables",
