@@ -243,6 +243,26 @@ func TestEditsOfV1alpha2ObjectsThroughV1alpha1(t *testing.T) {
 			[]edits{{"spec.server.tlsConfig": ""}},
 			`{distribution: {}, networking: {port: 8321, tls: {enabled: true, secretName: cert}}}`,
 		},
+		"the rest of the PVC stays with an edit of its size": {
+			`{distribution: {name: starter}, workload: {replicas: 1, storage: {size: 1Gi, storageClassName: fast, accessModes: [ReadWriteMany], whenDeleted: Retain}}}`,
+			[]edits{{"spec.server.storage.size": "2Gi"}},
+			`{distribution: {name: starter}, workload: {replicas: 1, storage: {size: 2Gi, storageClassName: fast, accessModes: [ReadWriteMany], whenDeleted: Retain}}}`,
+		},
+		"metrics of the autoscaler stay": {
+			`{distribution: {name: starter}, workload: {replicas: 1, autoscaling: {maxReplicas: 2, metrics: [{type: Resource}], behavior: {scaleDown: {}}}}}`,
+			[]edits{{"spec.server.autoscaling.maxReplicas": "3"}},
+			`{distribution: {name: starter}, workload: {replicas: 1, autoscaling: {maxReplicas: 3, metrics: [{type: Resource}], behavior: {scaleDown: {}}}}}`,
+		},
+		"the name of a PVC stays": {
+			`{distribution: {name: starter}, workload: {replicas: 1, storage: {claimName: mine}}}`,
+			[]edits{{"spec.server.storage.mountPath": "/data"}, {"spec.replicas": "2"}},
+			`{distribution: {name: starter}, workload: {replicas: 2, storage: {claimName: mine, mountPath: /data}}}`,
+		},
+		"the name of a PVC goes with the storage": {
+			`{distribution: {name: starter}, workload: {replicas: 1, storage: {claimName: mine}}}`,
+			[]edits{{"spec.server.storage": ""}},
+			`{distribution: {name: starter}, workload: {replicas: 1}}`,
+		},
 		"what excludes each other is not decided here": {
 			`{distribution: {}, providers: {inference: {provider: vllm}}}`,
 			[]edits{{"spec.server.userConfig": "{configMapName: a}"}},

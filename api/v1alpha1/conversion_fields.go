@@ -29,7 +29,7 @@ type fieldMapping struct {
 // a path with a row are moved unchanged.
 var fieldMappings = []fieldMapping{
 	// Distribution. The version applies only to the distribution with that name or image.
-	{spoke: "spec.server.distribution", hub: "spec.distribution", toSpoke: withoutVersion},
+	{spoke: "spec.server.distribution", hub: "spec.distribution", toSpoke: without("version")},
 
 	// Server and container.
 	{spoke: "spec.replicas", hub: "spec.workload.replicas", spokeDefault: int64(1), hubDefault: int64(1)},
@@ -54,10 +54,16 @@ var fieldMappings = []fieldMapping{
 	{spoke: "spec.server.podOverrides.volumeMounts", hub: "spec.workload.overrides.volumeMounts"},
 
 	// Scaling and storage.
-	{spoke: "spec.server.autoscaling", hub: "spec.workload.autoscaling", toHub: unlessNoAutoscaling},
+	{
+		spoke: "spec.server.autoscaling", hub: "spec.workload.autoscaling", toHub: unlessNoAutoscaling,
+		toSpoke: without(autoscalingFields...), mergeEdit: mergeFields(autoscalingFields...),
+	},
 	{spoke: "spec.server.podDisruptionBudget", hub: "spec.workload.podDisruptionBudget"},
 	{spoke: "spec.server.topologySpreadConstraints", hub: "spec.workload.topologySpreadConstraints"},
-	{spoke: "spec.server.storage", hub: "spec.workload.storage"},
+	{
+		spoke: "spec.server.storage", hub: "spec.workload.storage",
+		toSpoke: without(storageFields...), mergeEdit: mergeFields(storageFields...),
+	},
 
 	// ConfigMaps. Namespace and keys apply only to the ConfigMap with that name.
 	{
@@ -114,14 +120,41 @@ func unlessNegative(value any) (any, bool) {
 	return value, !isInteger || n >= 0
 }
 
-// withoutVersion drops the version, which v1alpha1 does not have.
-func withoutVersion(value any) (any, bool) {
-	distribution, ok := clone(value).(map[string]any)
-	if !ok {
-		return value, true
+// The fields of spec.workload.storage and spec.workload.autoscaling that v1alpha1 does not have.
+var (
+	storageFields     = []string{"storageClassName", "accessModes", "claimName", "whenDeleted"}
+	autoscalingFields = []string{"metrics", "behavior"}
+)
+
+// without drops fields that v1alpha1 does not have.
+func without(fields ...string) func(any) (any, bool) {
+	return func(value any) (any, bool) {
+		object, ok := clone(value).(map[string]any)
+		if !ok {
+			return value, true
+		}
+		for _, name := range fields {
+			delete(object, name)
+		}
+		return object, true
 	}
-	delete(distribution, "version")
-	return distribution, true
+}
+
+// mergeFields keeps fields that v1alpha1 does not have, unless the edit removes the object.
+func mergeFields(fields ...string) func(had, edited any) (any, bool) {
+	return func(had, edited any) (any, bool) {
+		before, _ := had.(map[string]any)
+		object, ok := clone(edited).(map[string]any)
+		if !ok {
+			return nil, false
+		}
+		for _, name := range fields {
+			if value, found := before[name]; found {
+				object[name] = value
+			}
+		}
+		return object, true
+	}
 }
 
 // unlessEmpty drops an empty name, which means no ConfigMap in v1alpha1 and is invalid in v1alpha2.

@@ -49,6 +49,19 @@ func TestCRDHasTheFieldsOfTheReference(t *testing.T) {
 	}
 }
 
+// A client-side apply keeps the whole CRD in an annotation, and annotations have at most 262,144 bytes.
+func TestCRDFitsIntoAnAnnotation(t *testing.T) {
+	text, err := yaml.YAMLToJSON(crd.LlamaStackDistributions())
+	if err != nil {
+		t.Fatal(err)
+	}
+	const limit = 245_000
+	t.Logf("%d bytes", len(text))
+	if len(text) >= limit {
+		t.Errorf("the CRD has %d bytes as JSON, and must have less than %d: shorten descriptions", len(text), limit)
+	}
+}
+
 // fields returns the sorted leaves of a schema, each as "path type default limits".
 func fields(path string, s *apiextensionsv1.JSONSchemaProps) []string {
 	var lines []string

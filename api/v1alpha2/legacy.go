@@ -106,8 +106,16 @@ func (s *LlamaStackDistributionSpec) usesV1alpha2Only() bool {
 
 func (w *WorkloadSpec) usesV1alpha2Only() bool {
 	return w != nil && (w.Scheduling != nil || len(w.ImagePullSecrets) > 0 || w.PodMetadata != nil || w.Rollback != nil ||
-		len(w.ResourceClaims) > 0 ||
+		len(w.ResourceClaims) > 0 || w.Storage.usesV1alpha2Only() || w.Autoscaling.usesV1alpha2Only() ||
 		w.Overrides != nil && len(w.Overrides.EnvFrom) > 0)
+}
+
+func (a *AutoscalingSpec) usesV1alpha2Only() bool {
+	return a != nil && (len(a.Metrics) > 0 || a.Behavior != nil)
+}
+
+func (s *PVCStorageSpec) usesV1alpha2Only() bool {
+	return s != nil && (s.StorageClassName != nil || len(s.AccessModes) > 0 || s.ClaimName != nil || s.WhenDeleted != nil)
 }
 
 // hasHostname reports whether spec.networking.expose is an object with a host name.

@@ -4,6 +4,7 @@ package v1alpha2
 
 import (
 	corev1 "k8s.io/api/core/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
@@ -139,20 +140,66 @@ type AutoscalingSpec struct {
 	// TargetMemoryUtilizationPercentage is the target average memory utilization, in percent of the requests.
 	// +optional
 	TargetMemoryUtilizationPercentage *int32 `json:"targetMemoryUtilizationPercentage,omitempty"`
+
+	// Metrics are further metrics, each a MetricSpec of autoscaling/v2. With metrics, there is no default target.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=50
+	Metrics []apiextensionsv1.JSON `json:"metrics,omitempty"`
+
+	// Behavior is a HorizontalPodAutoscalerBehavior of autoscaling/v2.
+	// +optional
+	Behavior *apiextensionsv1.JSON `json:"behavior,omitempty"`
 }
 
 // DefaultMountPath is the default mount path of the volume for the server's data.
 const DefaultMountPath = "/.llama"
 
+// The values of whenDeleted.
+const (
+	// WhenDeletedRetain keeps the PVC when the resource is deleted.
+	WhenDeletedRetain = "Retain"
+	// WhenDeletedDelete deletes the PVC with the resource.
+	WhenDeletedDelete = "Delete"
+)
+
 // PVCStorageSpec configures a PVC.
+//
+// +kubebuilder:validation:XValidation:rule="!has(self.claimName) || !(has(self.size) || has(self.storageClassName) || has(self.accessModes))",fieldPath=".claimName",message="claimName excludes size, storageClassName and accessModes, which the existing PVC has: remove them, or remove claimName"
+// +kubebuilder:validation:XValidation:rule="!has(self.claimName) || !has(self.whenDeleted) || self.whenDeleted == 'Retain'",fieldPath=".whenDeleted",message="the operator never deletes a PVC that claimName names: remove whenDeleted"
 type PVCStorageSpec struct {
-	// Size is the size of the PVC. The default is 10Gi.
+	// Size is the size of a new PVC, and increases that of an existing one. The default is 10Gi.
 	// +optional
 	Size *resource.Quantity `json:"size,omitempty"`
 
 	// MountPath is the mount path of the volume. The default is /.llama.
 	// +optional
 	MountPath *string `json:"mountPath,omitempty"`
+
+	// StorageClassName is the StorageClass of a new PVC. The default is that of the cluster.
+	// +optional
+	// +kubebuilder:validation:MaxLength=253
+	StorageClassName *string `json:"storageClassName,omitempty"`
+
+	// AccessModes are the access modes of a new PVC. The default is ReadWriteOnce. Pods on several nodes need
+	// ReadWriteMany.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=4
+	// +kubebuilder:validation:items:Enum=ReadWriteOnce;ReadWriteMany;ReadWriteOncePod
+	AccessModes []corev1.PersistentVolumeAccessMode `json:"accessModes,omitempty"`
+
+	// ClaimName is the name of an existing PVC to use. The operator never deletes it.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	ClaimName *string `json:"claimName,omitempty"`
+
+	// WhenDeleted is Retain to keep the PVC when the resource is deleted; a new resource of the same name uses it again.
+	// The default is Delete.
+	// +optional
+	// +kubebuilder:validation:Enum=Retain;Delete
+	WhenDeleted *string `json:"whenDeleted,omitempty"`
 }
 
 // PodDisruptionBudgetSpec configures a PodDisruptionBudget.

@@ -66,6 +66,8 @@ const (
 	AnnotationRollbackCause = "llamastack.io/rollback-cause"
 	// AnnotationCreatedFrom is the hash of an object that is unchanged since its creation.
 	AnnotationCreatedFrom = "llamastack.io/created-from"
+	// AnnotationAdoptedBy is the custom resource that uses an adopted PVC, which is never deleted with it.
+	AnnotationAdoptedBy = "llamastack.io/adopted-by"
 )
 
 const nameHashLength = 10

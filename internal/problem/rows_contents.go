@@ -64,7 +64,8 @@ var contentRows = []Row{
 			Severity: Warning, Path: "spec.workload.storage",
 			Detail: "the PVC can be mounted by one node at a time: pods on other nodes do not start, and an edit stops all " +
 				"pods before it starts new ones",
-			Fix: "use one replica, or keep the state in spec.storage and remove it",
+			Fix: "use one replica; keep the state in spec.storage and remove it; or set accessModes to [ReadWriteMany] in a " +
+				"new custom resource",
 		},
 		Remedy: "Use one replica, or keep the state in a database.",
 	},

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -21,13 +22,15 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/build"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/caching"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/endpoint"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/parse"
 )
 
 // missingKindDelay is the requeue delay of a custom resource that refers to a kind without a CRD in the cluster.
 const missingKindDelay = 15 * time.Second
 
-// endpointWatches returns a function for each kind of endpoint that starts its watch once, in a cache of identities.
+// endpointWatches returns a function for each kind of endpoint that starts its watch once, in a cache of identities. It
+// sets watchClaims to one for PVCs.
 func (r *Reconciler) endpointWatches(mgr manager.Manager, o *Options,
 	target controller.Controller) (map[parse.EndpointKind]func(), error) {
 	c, err := cache.New(mgr.GetConfig(), cacheOptions(mgr, o, stripToIdentity))
@@ -46,11 +49,20 @@ func (r *Reconciler) endpointWatches(mgr manager.Manager, o *Options,
 			_ = target.Watch(source.Kind[client.Object](c, apply.MetadataOf(endpoint.GroupVersionKind(kind)), handle))
 		})
 	}
+	r.watchClaims = sync.OnceFunc(func() {
+		handle := handler.EnqueueRequestsFromMapFunc(r.referrersOf(objects.KindPVC))
+		_ = target.Watch(source.Kind[client.Object](c, apply.MetadataOf(corev1.SchemeGroupVersion.WithKind(objects.KindPVC)),
+			handle, ignoreUpdate()))
+	})
 	return watches, nil
 }
 
-// watchEndpoints watches the kinds of the referenced endpoints, and requeues the custom resource while one is missing.
+// watchEndpoints watches the kinds of the referenced endpoints and PVCs, and requeues the custom resource while a kind is
+// missing.
 func (r *Reconciler) watchEndpoints(s *scope) {
+	if s.gathered.Inputs.Claim != nil {
+		r.watchClaims()
+	}
 	for i := range s.gathered.Inputs.Endpoints {
 		f := &s.gathered.Inputs.Endpoints[i]
 		switch {

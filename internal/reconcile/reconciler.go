@@ -67,6 +67,7 @@ type Reconciler struct {
 	large         *semaphore.Weighted
 	settings      *gather.SettingsStore
 	watchEndpoint map[parse.EndpointKind]func()
+	watchClaims   func()
 	metrics       *metrics.Metrics
 	queue         workqueue.TypedRateLimitingInterface[reconcile.Request]
 }
@@ -284,6 +285,8 @@ func (r *Reconciler) observeServer(ctx context.Context, s *scope) {
 	}
 	if w := s.cr.Spec.Workload; w == nil || w.Storage == nil {
 		s.pvc = nil
+	} else if claim := s.gathered.Inputs.Claim; claim != nil {
+		s.pvc = claim.PVC
 	} else if s.pvc == nil && r.client.Get(ctx, key(names.PVCName(s.cr.Name)), pvc) == nil {
 		s.pvc = pvc
 	}

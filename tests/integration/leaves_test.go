@@ -139,6 +139,10 @@ func (s *symmetry) referents() {
 			"ca-bundle.crt": framework.CACertificate, "config.yaml": "version: 2\napis: []\nproviders: {}\n",
 		}},
 		&corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "x"}},
+		&corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Name: "x"}, Spec: corev1.PersistentVolumeClaimSpec{
+			AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},
+			Resources:   corev1.VolumeResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("1Gi")}},
+		}},
 		&corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "x"}, Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 8000}}}},
 	} {
 		o.SetNamespace(s.Name)

@@ -10,6 +10,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -77,6 +78,40 @@ func TestAutoscalerKeepsItsReplicasThroughEdits(t *testing.T) {
 
 	e.scale(&appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Name: "scaled"}}, 1)
 	e.WaitReady("scaled")
+}
+
+// Proves: R42 (metrics and behavior reach the HorizontalPodAutoscaler as written; what the API server refuses is
+// reported at its field, and changes nothing).
+func TestAutoscalerHasMetricsAndBehavior(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t)
+	e.StartOperator()
+	e.Apply(framework.Manifest("measured", `distribution: {name: starter}
+workload:
+  autoscaling:
+    maxReplicas: 4
+    metrics: [{type: Pods, pods: {metric: {name: requests}, target: {type: AverageValue, averageValue: "10"}}}]
+    behavior: {scaleDown: {stabilizationWindowSeconds: 60, policies: [{type: Pods, value: 1, periodSeconds: 60}]}}`))
+	e.WaitReady("measured")
+	hpa := &autoscalingv2.HorizontalPodAutoscaler{}
+	framework.NoError(t, e.Get(hpa, "measured-hpa"))
+	if m := hpa.Spec.Metrics; len(m) != 1 || m[0].Pods == nil || m[0].Pods.Target.AverageValue.String() != "10" {
+		t.Errorf("metrics %+v", m)
+	}
+	if b := hpa.Spec.Behavior; b == nil || *b.ScaleDown.StabilizationWindowSeconds != 60 || b.ScaleDown.Policies[0].Value != 1 {
+		t.Errorf("behavior %+v", b)
+	}
+	for patch, want := range map[string]string{
+		`[{"type":"Pods"}]`: "spec.workload.autoscaling.metrics[0].pods",
+		`[{"type":"Resource","resource":{"name":"cpu","target":{"type":"Utilization","averageUtilisation":5}}}]`: "spec.workload.autoscaling.metrics[0].resource.target.averageUtilisation",
+	} {
+		e.PatchSpec("measured", `{"workload":{"autoscaling":{"metrics":`+patch+`}}}`)
+		e.WaitCondition("measured", v1alpha2.ConditionReady, metav1.ConditionFalse, "", want)
+	}
+	framework.NoError(t, e.Get(hpa, "measured-hpa"))
+	if m := hpa.Spec.Metrics; len(m) != 1 || m[0].Pods == nil {
+		t.Errorf("after refused edits, metrics %+v", m)
+	}
 }
 
 // KEDA reads the number of pods and their selector from the resource's scale subresource, and writes the number there.

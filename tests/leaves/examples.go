@@ -16,26 +16,29 @@ import (
 
 // openJSON has the values of fields with any JSON, by path.
 var openJSON = map[string]string{
-	"spec.networking.expose":     `true`,
-	"spec.externalProviders":     `{"inference":[{"providerId":"x","image":"registry.example/x:1","package":{"packageName":"x","providerType":"remote::x"}}]}`,
-	"spec.providers.inference":   `{"provider":"vllm","endpoint":"http://x:8000"}`,
-	"spec.providers.safety":      `{"id":"x","provider":"code-scanner"}`,
-	"spec.providers.vectorIo":    `{"provider":"qdrant","endpoint":"http://x:6333"}`,
-	"spec.providers.toolRuntime": `{"provider":"wolfram-alpha"}`,
-	"spec.providers.telemetry":   `{"provider":"opentelemetry","endpoint":"http://x:4318"}`,
-	"spec.auth.settings":         `{"endpoint":"http://x"}`,
-	"spec.auth.secretRefs":       `{"endpoint":{"name":"x","key":"y"}}`,
-	"spec.auth.accessPolicy":     `{"permit":{"actions":"read"}}`,
-	"spec.auth.routePolicy":      `{"permit":{"paths":"*"}}`,
-	"spec.auth.tenancy":          `{"mode":"single","default_tenant_id":"x"}`,
-	"spec.resources.models":      `{"name":"x","provider":"openai"}`,
-	"spec.resources.tools":       `{"name":"mcp::x","endpoint":"http://x:8000/mcp"}`,
-	"spec.resources.shields":     `"code-scanner"`,
+	"spec.networking.expose":             `true`,
+	"spec.externalProviders":             `{"inference":[{"providerId":"x","image":"registry.example/x:1","package":{"packageName":"x","providerType":"remote::x"}}]}`,
+	"spec.providers.inference":           `{"provider":"vllm","endpoint":"http://x:8000"}`,
+	"spec.providers.safety":              `{"id":"x","provider":"code-scanner"}`,
+	"spec.providers.vectorIo":            `{"provider":"qdrant","endpoint":"http://x:6333"}`,
+	"spec.providers.toolRuntime":         `{"provider":"wolfram-alpha"}`,
+	"spec.providers.telemetry":           `{"provider":"opentelemetry","endpoint":"http://x:4318"}`,
+	"spec.auth.settings":                 `{"endpoint":"http://x"}`,
+	"spec.auth.secretRefs":               `{"endpoint":{"name":"x","key":"y"}}`,
+	"spec.auth.accessPolicy":             `{"permit":{"actions":"read"}}`,
+	"spec.auth.routePolicy":              `{"permit":{"paths":"*"}}`,
+	"spec.auth.tenancy":                  `{"mode":"single","default_tenant_id":"x"}`,
+	"spec.resources.models":              `{"name":"x","provider":"openai"}`,
+	"spec.resources.tools":               `{"name":"mcp::x","endpoint":"http://x:8000/mcp"}`,
+	"spec.workload.autoscaling.metrics":  `{"type":"Resource","resource":{"name":"memory","target":{"type":"AverageValue","averageValue":"1Gi"}}}`,
+	"spec.workload.autoscaling.behavior": `{"scaleDown":{"stabilizationWindowSeconds":60}}`,
+	"spec.resources.shields":             `"code-scanner"`,
 }
 
 // texts has the values of strings that cannot be "x", by path.
 var texts = map[string]string{
 	"spec.auth.provider": "kubernetes", "spec.disabled": "eval", "spec.workload.storage.mountPath": "/x",
+	"spec.workload.storage.accessModes": "ReadWriteMany", "spec.workload.storage.whenDeleted": "Retain",
 	"spec.storage.kv.type": "redis", "spec.storage.kv.endpoint": "x:6379", "spec.storage.sql.type": "postgres",
 }
 

@@ -15,6 +15,8 @@ import (
 // surroundings set the other fields that a field needs, by path prefix; the longest prefix applies.
 var surroundings = map[string]func(*v1alpha2.LlamaStackDistributionSpec){
 	"spec.workload.autoscaling.minReplicas":                       withAutoscaling,
+	"spec.workload.autoscaling.metrics":                           withAutoscaling,
+	"spec.workload.autoscaling.behavior":                          withAutoscaling,
 	"spec.workload.autoscaling.targetCPUUtilizationPercentage":    withAutoscaling,
 	"spec.workload.autoscaling.targetMemoryUtilizationPercentage": withAutoscaling,
 	"spec.networking.tls.enabled": func(s *v1alpha2.LlamaStackDistributionSpec) {

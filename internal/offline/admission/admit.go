@@ -180,7 +180,6 @@ var otherNames = map[string]string{
 	"hostname":             "spec.networking.expose",
 	"ingress":              "spec.networking.expose",
 	"ports":                "spec.networking.port",
-	"storageClassName":     "spec.workload.storage",
 	"template":             "spec.workload",
 	"volumeClaimTemplates": "spec.workload.storage",
 }

@@ -152,6 +152,8 @@ type adoption struct {
 	*metav1.PartialObjectMetadata
 	// setOwner makes the custom resource its controller, transfer moves its fields to the operator, and remove deletes it.
 	setOwner, transfer, remove bool
+	// mark records in place of an owner that the custom resource uses the data, which outlives it.
+	mark bool
 	// metadata are labels and annotations to add; nil if the apply adds them.
 	metadata *metav1.ObjectMeta
 }
@@ -194,7 +196,7 @@ func (a *Adopter) plan(
 			if !d.setOwner {
 				continue // foreign, but not in the way
 			}
-			d.setOwner = !d.remove
+			d.setOwner, d.mark = !d.remove && !old.keep, old.keep
 		}
 		adoptions = append(adoptions, d)
 	}
@@ -230,6 +232,11 @@ func (a *Adopter) adopt(ctx context.Context, owner *v1alpha2.LlamaStackDistribut
 			client.PropagationPolicy(metav1.DeletePropagationBackground))
 		return client.IgnoreNotFound(err)
 	}
+	if d.mark {
+		if err := mark(ctx, a.Client, owner, d.PartialObjectMetadata); err != nil {
+			return err
+		}
+	}
 	if d.setOwner { // first, because orphans are recognized by the fields that transferFields transfers
 		if err := setOwner(ctx, a.Client, owner, d.PartialObjectMetadata); err != nil {
 			return err
@@ -249,6 +256,18 @@ func setOwner(ctx context.Context, writer client.Writer, owner *v1alpha2.LlamaSt
 	patch := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
 	return writer.Patch(ctx, o, patch, client.FieldOwner(ownerManager))
 }
+
+// mark records the custom resource that uses a PVC without owner.
+func mark(ctx context.Context, writer client.Writer, owner *v1alpha2.LlamaStackDistribution,
+	o *metav1.PartialObjectMetadata) error {
+	before := o.DeepCopy()
+	metav1.SetMetaDataAnnotation(&o.ObjectMeta, names.AnnotationAdoptedBy, owner.Name)
+	patch := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
+	return writer.Patch(ctx, o, patch, client.FieldOwner(markManager))
+}
+
+// markManager is the field manager of AnnotationAdoptedBy, which no apply of the operator removes.
+const markManager = names.ManagedBy + "-adoption"
 
 // ownerManager is the field manager of restored owners; with the operator's own, the object would look created by it.
 const ownerManager = names.ManagedBy + "-owner"

@@ -95,6 +95,25 @@ func TestAdopt(t *testing.T) {
 	}
 }
 
+// Proves: R101 (a mounted PVC without owner is used, and gets no owner, so that it is never deleted).
+func TestAdoptedPVCGetsNoOwner(t *testing.T) {
+	claim := fakecluster.Owned(&corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Name: "my-stack-pvc"}}, "")
+	cluster, owner := fakecluster.New(t, claim), fakecluster.Owner()
+	live := orphan(func(d *appsv1.Deployment) {
+		d.Spec.Template.Spec.Volumes = []corev1.Volume{{Name: "lls-storage", VolumeSource: corev1.VolumeSource{
+			PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "my-stack-pvc"},
+		}}}
+	})
+	if f := adopter(cluster).Adopt(t.Context(), owner, live, fakecluster.Desired("a: b\n")); f != nil {
+		t.Fatal(f)
+	}
+	adopted := &corev1.PersistentVolumeClaim{}
+	err := cluster.Get(t.Context(), client.ObjectKey{Namespace: "ai", Name: "my-stack-pvc"}, adopted)
+	if err != nil || len(adopted.OwnerReferences) > 0 || adopted.Annotations[names.AnnotationAdoptedBy] != "my-stack" {
+		t.Errorf("the PVC is %+v, %v", adopted.ObjectMeta, err)
+	}
+}
+
 // orphan returns a Deployment of release 0.9 without an owner.
 func orphan(change func(*appsv1.Deployment)) *appsv1.Deployment {
 	d := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{

@@ -107,13 +107,14 @@ func (a *Applier) compare(ctx context.Context, owner *v1alpha2.LlamaStackDistrib
 	*problem.Problem) {
 	description := o.GetObjectKind().GroupVersionKind().Kind + " " + o.GetName()
 	live, err := a.cached(ctx, o)
-	if err == nil && live != nil && !metav1.IsControlledBy(live, owner) {
+	_, isClaim := o.(*corev1.PersistentVolumeClaim)
+	if err == nil && live != nil && !metav1.IsControlledBy(live, owner) && !(isClaim && isUsable(live, owner)) {
 		live, err = a.readMetadata(ctx, o) // the cache may lag behind its adoption
 	}
 	switch {
 	case err != nil:
 		return nil, Failed(description, "could not be read", err)
-	case live != nil && !metav1.IsControlledBy(live, owner) && !isOrphan(live, owner):
+	case live != nil && !metav1.IsControlledBy(live, owner) && !isUsable(live, owner):
 		return nil, Conflict(description, live, owner)
 	}
 	return a.difference(ctx, owner, o, live)
@@ -128,13 +129,12 @@ func (a *Applier) difference(
 	if owned && isGenerated(gvk) {
 		return nil, nil // generated objects are immutable and named by their content
 	}
-	if live != nil && !owned && gvk.Kind == "PersistentVolumeClaim" {
-		o = withoutOwner(o)
+	if claim, ok := o.(*corev1.PersistentVolumeClaim); ok && live != nil {
+		return a.claimDifference(ctx, owner, claim, live)
 	}
-	description := gvk.Kind + " " + o.GetName()
 	c, err := newChange(o)
 	if err != nil {
-		return nil, Failed(description, "could not be encoded", err)
+		return nil, Failed(gvk.Kind+" "+o.GetName(), "could not be encoded", err)
 	}
 	if live == nil {
 		return c, nil
@@ -143,10 +143,19 @@ func (a *Applier) difference(
 		c.orphan = live
 		return c, nil
 	}
+	return a.changeOf(ctx, o, live)
+}
+
+// changeOf returns the change of an existing object, or nil if it is as desired.
+func (a *Applier) changeOf(ctx context.Context, o objects.Object, live client.Object) (*change, *problem.Problem) {
+	c, err := newChange(o)
+	if err != nil {
+		return nil, Failed(KindOf(o)+" "+o.GetName(), "could not be encoded", err)
+	}
 	c.live = live
 	unchanged, err := a.isUnchanged(ctx, live, c.Unstructured, c.desired)
 	if err != nil {
-		return nil, Failed(description, "could not be read", err)
+		return nil, Failed(c.String(), "could not be read", err)
 	}
 	if unchanged && !isUndone(live) {
 		return nil, nil

@@ -84,7 +84,7 @@ func (a *Applier) existing(ctx context.Context, owner *v1alpha2.LlamaStackDistri
 		return nil, Failed(c.String(), "could not be read", err)
 	case live == nil:
 		return nil, Failed(c.String(), "could not be applied", errDeleted)
-	case !metav1.IsControlledBy(live, owner) && !isOrphan(live, owner):
+	case !metav1.IsControlledBy(live, owner) && !isUsable(live, owner):
 		result.NameTaken = true
 		return nil, Conflict(c.String(), live, owner)
 	case release09.Owns(live, owner.Name): // also before the first status of the custom resource

@@ -66,6 +66,8 @@ var origins = []origin{
 		specField: workload + "podDisruptionBudget.maxUnavailable",
 	},
 	{kind: "HorizontalPodAutoscaler", field: "spec.minReplicas", specField: workload + "autoscaling.minReplicas"},
+	{kind: "HorizontalPodAutoscaler", field: "spec.metrics", specField: workload + "autoscaling.metrics"},
+	{kind: "HorizontalPodAutoscaler", field: "spec.behavior", specField: workload + "autoscaling.behavior"},
 	{kind: "HorizontalPodAutoscaler", field: "spec.maxReplicas", specField: workload + "autoscaling.maxReplicas"},
 	{kind: "Ingress", field: "spec.rules[0].host", specField: "spec.networking.expose.hostname"},
 	{kind: "HTTPRoute", field: "spec.hostnames[0]", specField: "spec.networking.expose.hostname"},

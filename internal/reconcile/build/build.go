@@ -55,7 +55,7 @@ func Build(ctx context.Context, in *Inputs) (*Desired, problem.List) {
 	d.refuseOpen(in)
 	warnUnauthenticated(d, in)
 	warnBypassed(d, in)
-	d.problems.checkWorkload(&in.CR.Spec, &in.Legacy)
+	d.problems.checkWorkload(in)
 	d.problems.checkItems(in)
 	d.problems.warnDoubtful(in)
 	params := d.params(in)
@@ -183,6 +183,9 @@ func (d *Desired) params(in *Inputs) *objects.Params {
 		Build:                 in.Build,
 	}
 	d.InputHash, p.FormerInputs = p.InputHash, formerInputs(in.Live, p.InputHash)
+	if in.Claim != nil {
+		p.ClaimModes, p.OwnsNamedClaim = in.Claim.AccessModes(), in.Claim.OwnedBy(in.CR)
+	}
 	p.ClusterCA = d.Config != nil && d.Config.Auth.ClusterCA
 	p.ClientCertificates = d.TLS().ClientCertificates()
 	if f := in.Certificate; f != nil {

@@ -43,10 +43,17 @@ func (d *Desired) warnIneffective(in *Inputs) {
 	}
 }
 
-// warnLocalState warns of several pods that each keep state of their own. It skips a PVC, for which checkStorage warns.
+// warnLocalState warns of several pods that each keep state of their own, or share the files of a database. It skips a
+// PVC of one node, for which checkStorage warns.
 func (d *Desired) warnLocalState(in *Inputs) {
 	w := in.CR.Spec.Workload
-	if _, maxPods := objects.PodRange(&in.CR.Spec); maxPods < 2 || w.Storage != nil || d.Override != nil {
+	var modes []corev1.PersistentVolumeAccessMode
+	if in.Claim != nil {
+		modes = in.Claim.AccessModes()
+	}
+	shared := objects.SharesData(&in.CR.Spec, modes)
+	_, maxPods := objects.PodRange(&in.CR.Spec)
+	if maxPods < 2 || w.Storage != nil && !shared || d.Override != nil {
 		return
 	}
 	var local serverconfig.LocalState
@@ -58,6 +65,12 @@ func (d *Desired) warnLocalState(in *Inputs) {
 	}
 	parts := local.Names()
 	if len(parts) == 0 {
+		return
+	}
+	if shared {
+		d.problems.warn(problem.EphemeralState, pathStorage, "the pods write the same files at the same time, which databases "+
+			"in files do not survive on a network volume: "+limits.Names(parts),
+			"use one replica, or "+strings.Join(stateElsewhere(&local), "; and "))
 		return
 	}
 	path := "spec.workload.replicas"

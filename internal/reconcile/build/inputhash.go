@@ -31,6 +31,10 @@ func inputHash(in *Inputs) string {
 		h.Text("certificate")
 		h.Text(string(in.Certificate.content()))
 	}
+	if in.Claim != nil {
+		h.Text("access modes")
+		h.Text(canonicalJSON(in.Claim.AccessModes()))
+	}
 	d := in.Distribution
 	h.Text(d.Name)
 	if d.Listed && d.Line != nil {

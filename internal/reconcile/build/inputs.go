@@ -66,6 +66,8 @@ type Inputs struct {
 	ServiceCA string
 	// Certificate is the result of reading spec.networking.tls.secretName, or nil without TLS or if unreadable.
 	Certificate *CertificateFact
+	// Claim is the result of reading spec.workload.storage.claimName, or nil without one or if unreadable.
+	Claim *ClaimFact
 	// Now is the time of the reconcile, for the validity of certificates.
 	Now time.Time
 	// ClusterAssignsUserIDs reports that the cluster assigns user IDs to pods (OpenShift).

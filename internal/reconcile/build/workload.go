@@ -25,7 +25,8 @@ func (r *report) invalidField(at string, value any, detail, fix string) {
 }
 
 // checkWorkload reports invalid fields of spec.workload, and warns of surprising effects.
-func (r *report) checkWorkload(spec *v1alpha2.LlamaStackDistributionSpec, legacy *v1alpha2.LegacySettings) {
+func (r *report) checkWorkload(in *Inputs) {
+	spec := &in.CR.Spec
 	if spec.Workload == nil {
 		return
 	}
@@ -36,7 +37,7 @@ func (r *report) checkWorkload(spec *v1alpha2.LlamaStackDistributionSpec, legacy
 	r.checkSize(spec.Workload)
 	r.checkAutoscaling(spec)
 	r.checkBudget(spec)
-	r.checkStorage(spec, legacy)
+	r.checkStorage(in)
 }
 
 // checkSize rejects a workload larger than any pod template; for v1alpha1 no webhook does.
@@ -93,6 +94,8 @@ func (r *report) checkAutoscaling(spec *v1alpha2.LlamaStackDistributionSpec) {
 	if a == nil {
 		return
 	}
+	_, _, problems := objects.CustomMetrics(a)
+	r.AddAll(problems)
 	minPods, maxPods := objects.PodRange(spec)
 	switch {
 	case maxPods < 1:
@@ -149,24 +152,14 @@ func (r *report) checkBudget(spec *v1alpha2.LlamaStackDistributionSpec) {
 	}
 }
 
-// checkStorage checks the PVC. In v1alpha1, a size of zero means the default.
-func (r *report) checkStorage(spec *v1alpha2.LlamaStackDistributionSpec, legacy *v1alpha2.LegacySettings) {
-	const base = "spec.workload.storage"
-	s := spec.Workload.Storage
-	if s == nil {
-		return
-	}
+// checkVolume checks the mount path and size of the PVC.
+func (r *report) checkVolume(s *v1alpha2.PVCStorageSpec, legacy *v1alpha2.LegacySettings) {
 	if at := ptr.Deref(s.MountPath, ""); at != "" && !validation.IsDataDir(at) {
-		r.invalidField(base+".mountPath", at, "must be "+validation.DataDirs, "for example "+v1alpha2.DefaultMountPath)
+		r.invalidField(pathStorage+".mountPath", at, "must be "+validation.DataDirs, "for example "+
+			v1alpha2.DefaultMountPath)
 	}
 	if s.Size != nil && (s.Size.Sign() < 0 || s.Size.IsZero() && !legacy.FromV1alpha1) {
-		r.invalidField(base+".size", s.Size.String(), "must be a positive size", "for example 20Gi")
-	}
-	if _, maxPods := objects.PodRange(spec); maxPods > 1 {
-		r.warn(problem.EphemeralState, base,
-			"the PVC can be mounted by one node at a time: pods on other nodes do not start, and an edit stops all pods "+
-				"before it starts new ones",
-			"use one replica, or keep the state in spec.storage and remove it")
+		r.invalidField(pathStorage+".size", s.Size.String(), "must be a positive size", "for example 20Gi")
 	}
 }
 

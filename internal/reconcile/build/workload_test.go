@@ -42,6 +42,11 @@ func TestWorkload(t *testing.T) {
 		"workload: {autoscaling: {maxReplicas: 1}}":                                                               {"", ""},
 		"workload: {replicas: 5, autoscaling: {maxReplicas: 3}}":                                                  {"spec.workload.autoscaling.maxReplicas: Invalid value: 3: is below the smallest number of pods, 5", "each pod has its own state"},
 		"workload: {autoscaling: {maxReplicas: 3, targetCPUUtilizationPercentage: 0}}":                            {"targetCPUUtilizationPercentage: Invalid value: 0", "each pod has its own state"},
+		"workload: {autoscaling: {maxReplicas: 1, metrics: [{type: Resource, resource: {nam: cpu}}]}}":            {`spec.workload.autoscaling.metrics[0].resource.nam: Invalid value: unknown field`, ""},
+		"workload: {autoscaling: {maxReplicas: 1, metrics: [x]}}":                                                 {`spec.workload.autoscaling.metrics[0]: Invalid value: has a value of the wrong type`, ""},
+		"workload: {autoscaling: {maxReplicas: 1, behavior: {scaleDown: {stabilizationWindowSeconds: soon}}}}":    {`spec.workload.autoscaling.behavior: Invalid value: has a value of the wrong type`, ""},
+		"workload: {autoscaling: {maxReplicas: 1, behavior: []}}":                                                 {`spec.workload.autoscaling.behavior: Invalid value`, ""},
+		"workload: {autoscaling: {maxReplicas: 1, behavior: {scaleDown: {selectPolicy: Disabled}}}}":              {"", ""},
 		"workload: {autoscaling: {maxReplicas: 3}}":                                                               {"", "each pod has its own state"},
 		"workload: {podDisruptionBudget: {minAvailable: 1, maxUnavailable: 1}}":                                   {"spec.workload.podDisruptionBudget: Forbidden: minAvailable and maxUnavailable exclude each other", ""},
 		"workload: {podDisruptionBudget: {minAvailable: 1}}":                                                      {"", "spec.workload.podDisruptionBudget.minAvailable: allows no disruptions with 1 replicas"},
@@ -53,6 +58,17 @@ func TestWorkload(t *testing.T) {
 		"workload: {storage: {mountPath: /etc/llama-stack/data}}":                                                 {`spec.workload.storage.mountPath: Invalid value: "/etc/llama-stack/data": the operator mounts a volume of its own at /etc/llama-stack`, ""},
 		"workload: {storage: {mountPath: /etc/llama-stack-data}}":                                                 {"", ""},
 		"workload: {storage: {size: -1Gi}}":                                                                       {"spec.workload.storage.size: Invalid value", ""},
+		"workload: {storage: {storageClassName: Fast}}":                                                           {`spec.workload.storage.storageClassName: Invalid value: "Fast": cannot be the name of a StorageClass`, ""},
+		"workload: {storage: {claimName: A_b}}":                                                                   {`spec.workload.storage.claimName: Invalid value: "A_b"`, ""},
+		"workload: {storage: {claimName: a, size: 1Gi}}":                                                          {"spec.workload.storage.size: Forbidden: is not for the existing PVC in claimName", ""},
+		"workload: {storage: {claimName: a, storageClassName: b}}":                                                {"spec.workload.storage.storageClassName: Forbidden", ""},
+		"workload: {storage: {claimName: a, accessModes: [ReadWriteMany]}}":                                       {"spec.workload.storage.accessModes: Forbidden", ""},
+		"workload: {storage: {claimName: a, whenDeleted: Delete}}":                                                {"spec.workload.storage.whenDeleted: Forbidden", ""},
+		"workload: {storage: {claimName: a, whenDeleted: Retain}}":                                                {"", ""},
+		"workload: {replicas: 2, storage: {claimName: a}}":                                                        {"", ""},
+		"workload: {replicas: 2, storage: {accessModes: [ReadWriteOncePod]}}":                                     {"", "spec.workload.storage: the PVC can be mounted by one node at a time"},
+		"workload: {replicas: 2, storage: {accessModes: [ReadWriteMany]}}":                                        {"", "spec.workload.storage: the pods write the same files at the same time"},
+		"workload: {storage: {accessModes: [ReadWriteMany]}}":                                                     {"", ""},
 		"workload: {storage: {}}":                                                                                 {"", ""},
 		"workload: {workers: 3, resources: null}":                                                                 {"", "spec.workload.workers: each pod requests 3 CPU, one for each worker: set spec.workload.resources.requests.cpu"},
 		"workload: {workers: 3}":                                                                                  {"", "spec.workload.workers: each worker is a process that does not find the vectors of another one"},
@@ -74,7 +90,7 @@ func TestWorkload(t *testing.T) {
 				t.Errorf("warnings %q, want %q", got, want.warning)
 			}
 			for _, f := range faults {
-				if !slices.Contains([]problem.Reason{problem.InvalidField, problem.MissingField, problem.ConflictingFields}, f.Reason) {
+				if !slices.Contains([]problem.Reason{problem.InvalidField, problem.MissingField, problem.ConflictingFields, problem.UnknownField}, f.Reason) {
 					t.Errorf("reason %s", f.Reason)
 				}
 			}

@@ -21,6 +21,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/apply"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/build"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/gather"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/parse"
 )
@@ -73,6 +74,9 @@ func References(o client.Object) []string {
 	values := []string{IndexValue(kindDistribution, "", ptr.Deref(cr.Spec.Distribution.Name, ""))}
 	for _, ref := range build.References(cr) {
 		values = append(values, IndexValue(ref.Kind, ref.Namespace, ref.Name))
+	}
+	if claim := objects.NamedClaim(&cr.Spec); claim != "" {
+		values = append(values, IndexValue(objects.KindPVC, cr.Namespace, claim))
 	}
 	for _, ref := range serverconfig.EndpointUses(parse.Parse(&cr.Spec)) {
 		values = append(values, EndpointValue(ref.Kind, cmp.Or(ref.Namespace, cr.Namespace), ref.Name))

@@ -6,11 +6,15 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/ptr"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/names"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/validation"
 )
 
 // defaultCPUTarget is the default target of the average CPU utilization, in percent of the requests.
@@ -19,10 +23,28 @@ const defaultCPUTarget = 80
 // Autoscaling returns the spec's autoscaler, or nil if it is empty.
 func Autoscaling(spec *v1alpha2.LlamaStackDistributionSpec) *v1alpha2.AutoscalingSpec {
 	if spec.Workload == nil || spec.Workload.Autoscaling == nil ||
-		*spec.Workload.Autoscaling == (v1alpha2.AutoscalingSpec{}) {
+		equality.Semantic.DeepEqual(spec.Workload.Autoscaling, &v1alpha2.AutoscalingSpec{}) {
 		return nil
 	}
 	return spec.Workload.Autoscaling
+}
+
+// CustomMetrics returns the metrics and the behavior in the spec, with the problems of those that are not of
+// autoscaling/v2.
+func CustomMetrics(a *v1alpha2.AutoscalingSpec) (metrics []autoscalingv2.MetricSpec,
+	behavior *autoscalingv2.HorizontalPodAutoscalerBehavior, problems problem.List) {
+	at := field.NewPath("spec", "workload", "autoscaling")
+	for i := range a.Metrics {
+		metric, found := validation.Decode[autoscalingv2.MetricSpec](a.Metrics[i].Raw, at.Child("metrics").Index(i))
+		metrics, problems = append(metrics, metric), append(problems, found...)
+	}
+	if a.Behavior != nil {
+		var found problem.List
+		behavior, found = validation.Decode[*autoscalingv2.HorizontalPodAutoscalerBehavior](a.Behavior.Raw,
+			at.Child("behavior"))
+		problems = append(problems, found...)
+	}
+	return metrics, behavior, problems
 }
 
 // PodRange returns the smallest and largest desired number of pods.
@@ -54,10 +76,10 @@ func HorizontalPodAutoscaler(p *Params) *autoscalingv2.HorizontalPodAutoscaler {
 		return nil
 	}
 	cpu := a.TargetCPUUtilizationPercentage
-	if cpu == nil && a.TargetMemoryUtilizationPercentage == nil {
+	metrics, behavior, _ := CustomMetrics(a)
+	if cpu == nil && a.TargetMemoryUtilizationPercentage == nil && len(metrics) == 0 {
 		cpu = ptr.To[int32](defaultCPUTarget)
 	}
-	var metrics []autoscalingv2.MetricSpec
 	for _, target := range []struct {
 		name    corev1.ResourceName
 		percent *int32
@@ -84,6 +106,7 @@ func HorizontalPodAutoscaler(p *Params) *autoscalingv2.HorizontalPodAutoscaler {
 			MinReplicas: &minPods,
 			MaxReplicas: maxPods,
 			Metrics:     metrics,
+			Behavior:    behavior,
 		},
 	}
 }

@@ -17,6 +17,10 @@ import (
 type Params struct {
 	CR    *v1alpha2.LlamaStackDistribution
 	Image string
+	// ClaimModes are the access modes of the PVC in spec.workload.storage.claimName; empty if unknown.
+	ClaimModes []corev1.PersistentVolumeAccessMode
+	// OwnsNamedClaim reports that the custom resource still owns that PVC, which it had made itself.
+	OwnsNamedClaim bool
 	// StateDir is the directory of the server's state in the data volume; empty if unknown.
 	StateDir string
 	// Config is the configuration, or nil if the image runs its own.

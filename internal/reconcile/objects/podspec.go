@@ -142,10 +142,10 @@ func container(p *Params) corev1.Container {
 	}
 }
 
-// lifecycle returns the preStop sleep, or nil with a PVC, for which the next pod waits, or a short grace period.
+// lifecycle returns the preStop sleep, or nil with a PVC for which the next pod waits, or a short grace period.
 func lifecycle(p *Params) *corev1.Lifecycle {
 	grace := workloadOf(&p.CR.Spec).TerminationGracePeriodSeconds
-	if storageSpec(&p.CR.Spec) != nil || ptr.Deref(grace, corev1.DefaultTerminationGracePeriodSeconds) < 2*drainSeconds {
+	if isExclusive(p) || ptr.Deref(grace, corev1.DefaultTerminationGracePeriodSeconds) < 2*drainSeconds {
 		return nil
 	}
 	return &corev1.Lifecycle{PreStop: &corev1.LifecycleHandler{Sleep: &corev1.SleepAction{Seconds: drainSeconds}}}
