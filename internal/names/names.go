@@ -56,6 +56,8 @@ const (
 	AnnotationServerLine = "llamastack.io/server-line"
 	// AnnotationBuild is the operator build that made the Deployment.
 	AnnotationBuild = "llamastack.io/operator-build"
+	// AnnotationDatabases has the keyed hashes of the databases of the server's state, on its Deployment.
+	AnnotationDatabases = "llamastack.io/databases-hash"
 	// AnnotationCreatedFrom is the hash of an object that is unchanged since its creation.
 	AnnotationCreatedFrom = "llamastack.io/created-from"
 )

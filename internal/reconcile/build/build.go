@@ -37,6 +37,7 @@ func Build(ctx context.Context, in *Inputs) (*Desired, problem.List) {
 	d.problems.checkExpose(in)
 	d.problems.checkExternal(in)
 	d.problems.warnSharedHost(in)
+	d.problems.warnSharedDatabases(in)
 	d.problems.warnLegacy(in)
 	d.problems.checkEndpoints(in)
 	d.generate(ctx, in)
@@ -178,6 +179,7 @@ func (d *Desired) params(in *Inputs) *objects.Params {
 		ClusterAssignsUserIDs: in.ClusterAssignsUserIDs,
 		SecretsHash:           secretsHash(in),
 		InputHash:             inputHash(in),
+		DatabaseHashes:        in.databaseHashes(),
 		Build:                 in.Build,
 	}
 	p.ClusterCA = d.Config != nil && d.Config.Auth.ClusterCA
