@@ -64,6 +64,8 @@ const (
 	AnnotationRolledBack = "llamastack.io/rolled-back-inputs"
 	// AnnotationRollbackCause is why that template could not start.
 	AnnotationRollbackCause = "llamastack.io/rollback-cause"
+	// AnnotationDatabases has the keyed hashes of the databases of the server's state, on its Deployment.
+	AnnotationDatabases = "llamastack.io/databases-hash"
 	// AnnotationCreatedFrom is the hash of an object that is unchanged since its creation.
 	AnnotationCreatedFrom = "llamastack.io/created-from"
 	// AnnotationAdoptedBy is the custom resource that uses an adopted PVC, which is never deleted with it.

@@ -52,7 +52,8 @@ const (
 	DeprecatedProviderType Reason = "DeprecatedProviderType"
 	// LiteralSecret warns that the spec contains a secret as text.
 	LiteralSecret Reason = "LiteralSecret"
-	// SharedStorageLocation means that two providers or backends have the same storage location.
+	// SharedStorageLocation means that two providers or backends have the same storage location. It warns of a database
+	// that another custom resource uses, too.
 	SharedStorageLocation Reason = "SharedStorageLocation"
 	// EphemeralState warns that state is lost, or differs between pods or workers.
 	EphemeralState Reason = "EphemeralState"

@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
+	"github.com/llamastack/llama-stack-k8s-operator/internal/names"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/build"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/caching"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/gather"
@@ -35,6 +36,22 @@ func (r *Reconciler) referrersOf(kind string) handler.MapFunc {
 		}
 		return found
 	}
+}
+
+// usersOfDatabases maps a Deployment to the other custom resources that use a database of its server.
+func (r *Reconciler) usersOfDatabases(ctx context.Context, o client.Object) []reconcile.Request {
+	self := types.NamespacedName{Namespace: o.GetNamespace(), Name: o.GetLabels()[names.LabelInstance]}
+	var requests []reconcile.Request
+	for _, hash := range gather.Databases(o) {
+		users, err := gather.UsersOfDatabase(ctx, r.client, self, hash)
+		if err != nil {
+			logf.FromContext(ctx).Error(err, "cannot list Deployments from the cache")
+		}
+		for _, user := range users {
+			requests = append(requests, reconcile.Request{NamespacedName: user})
+		}
+	}
+	return requests
 }
 
 // settingsChanges enqueues the custom resources that a change of the settings or of a registered distribution affects.

@@ -49,6 +49,8 @@ func (r *Reconciler) watch(mgr manager.Manager, hosts cache.Cache, o *Options) e
 			hostsChanged())).
 		Watches(&corev1.Pod{}, debounced(handler.EnqueueRequestsFromMapFunc(serverOfPod)),
 			builder.WithPredicates(podChanged())).
+		Watches(&appsv1.Deployment{}, handler.EnqueueRequestsFromMapFunc(r.usersOfDatabases),
+			builder.WithPredicates(predicate.AnnotationChangedPredicate{})).
 		WatchesRawSource(source.Func(func(_ context.Context,
 			queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
 			r.queue = queue // sources start before the workers, which alone probe servers and registries

@@ -12,6 +12,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
@@ -40,7 +41,7 @@ func kubectl(format string, args ...any) func(*testing.T, stack) {
 
 const (
 	wrongImage   = `{"distribution":{"name":null,"image":"registry.example.com/team/starter:typo","version":"0.7.1"},"providers":null,"resources":null}`
-	wrongCommand = `{"workload":{"overrides":{"command":["llama"]}}}`
+	wrongCommand = `{"workload":{"overrides":{"command":["no-such-program"]}}}`
 	smallMemory  = `{"workload":{"resources":{"requests":{"memory":"48Mi"},"limits":{"memory":"48Mi"}}}}`
 	noNode       = `{"workload":{"scheduling":{"nodeSelector":{"disk":"fast"}}}}`
 	wrongOption  = `{"workload":{"overrides":{"args":["--no-such-option"]}}}`
@@ -113,6 +114,17 @@ func TestServerFaults(t *testing.T) {
 	}
 }
 
+// repair takes the fault back.
+func (f *serverFault) repair(t *testing.T, s stack, before v1alpha2.LlamaStackDistributionSpec) {
+	t.Helper()
+	switch {
+	case f.undo != nil:
+		f.undo(t, s)
+	case f.do == nil:
+		s.in(t).Kubectl("patch", "llsd", s.name, "--type=json", "-p", `[{"op":"replace","path":"/spec","value":`+asJSON(t, before)+`}]`)
+	}
+}
+
 func (f *serverFault) measure(t *testing.T, s stack, name string) {
 	t.Helper()
 	before := s.in(t).CR(s.name).Spec
@@ -123,6 +135,11 @@ func (f *serverFault) measure(t *testing.T, s stack, name string) {
 	} else {
 		s.in(t).Kubectl("patch", "llsd", s.name, "--type=merge", "-p", `{"spec":`+f.patch+`}`)
 	}
+	defer func() {
+		if t.Failed() {
+			f.repair(t, s, before)
+		}
+	}()
 	told, message := "", ""
 	if f.condition != "" {
 		framework.Eventually(t, serverStart, "the status tells the fault", func() error {
@@ -148,13 +165,7 @@ func (f *serverFault) measure(t *testing.T, s stack, name string) {
 		})
 	}
 	back := since()
-	switch {
-	case f.undo != nil:
-		f.undo(t, s)
-	case f.do == nil:
-		spec := map[string]any{"spec": before}
-		s.in(t).Kubectl("patch", "llsd", s.name, "--type=json", "-p", `[{"op":"replace","path":"/spec","value":`+asJSON(t, spec["spec"])+`}]`)
-	}
+	f.repair(t, s, before)
 	s.waitReady(t, func() { s.hurryEnding(t) })
 	if !f.returning {
 		back = since()

@@ -16,6 +16,13 @@ import (
 // closed when it has ended.
 func StartCommand(t testing.TB, dir string, command ...string) (ended <-chan struct{}) {
 	t.Helper()
+	ended, _ = startCommand(t, dir, command...)
+	return ended
+}
+
+// startCommand is StartCommand; stop ends the program and waits until it has ended.
+func startCommand(t testing.TB, dir string, command ...string) (ended <-chan struct{}, stop func()) {
+	t.Helper()
 	var log bytes.Buffer
 	ctx, cancel := context.WithCancel(context.Background())
 	program := exec.CommandContext(ctx, command[0], command[1:]...)
@@ -25,14 +32,17 @@ func StartCommand(t testing.TB, dir string, command ...string) (ended <-chan str
 	done := make(chan struct{})
 	NoError(t, program.Start())
 	go func() { _ = program.Wait(); close(done) }()
-	t.Cleanup(func() {
+	stop = func() {
 		cancel()
 		<-done
+	}
+	t.Cleanup(func() {
+		stop()
 		if t.Failed() {
 			t.Logf("%s printed:\n%s", command[0], &log)
 		}
 	})
-	return done
+	return done, stop
 }
 
 // Output runs a program for up to a while, and returns its standard output without the space around it. env is its

@@ -34,10 +34,10 @@ func databaseProgram(t testing.TB, name, dirs string) string {
 	return path
 }
 
-// startDatabase runs a database until the test ends, and waits until it accepts connections.
-func startDatabase(t testing.TB, address string, command []string) {
+// startDatabase runs a database until the test ends or stop is called, and waits until it accepts connections.
+func startDatabase(t testing.TB, address string, command []string) (stop func()) {
 	t.Helper()
-	ended := StartCommand(t, "/", command...)
+	ended, stop := startCommand(t, "/", command...)
 	Eventually(t, databaseTimeout, command[0]+" accepts connections", func() error {
 		select {
 		case <-ended:
@@ -50,6 +50,7 @@ func startDatabase(t testing.TB, address string, command []string) {
 		}
 		return err
 	})
+	return stop
 }
 
 // otherUser returns the user that a database runs as if the test runs as root, or else nil.

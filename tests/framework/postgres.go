@@ -30,6 +30,10 @@ type Postgres struct {
 	Port int
 	// CA is the file of the CA certificate; empty without TLS.
 	CA string
+	// HBA is the file of rules of who may connect, which Reload reads again.
+	HBA string
+	// Stop stops the PostgreSQL, and Start starts it again.
+	Stop, Start func()
 
 	psql string
 }
@@ -78,6 +82,7 @@ func (p *Postgres) start(t testing.TB, bin, dir, address string, settings ...str
 	t.Helper()
 	p.Port, p.psql = FreePort(t, address), filepath.Join(bin, "psql")
 	secret, hba, data := filepath.Join(dir, "secret"), filepath.Join(dir, "hba"), filepath.Join(dir, "data")
+	p.HBA = hba
 	WriteFile(t, secret, postgresSecret)
 	WriteFile(t, hba, strings.Join([]string{"host", "all", "all", "all", "scram-sha-256"}, " ")+"\n")
 	chownAll(t, dir)
@@ -87,9 +92,19 @@ func (p *Postgres) start(t testing.TB, bin, dir, address string, settings ...str
 	for _, setting := range append(settings, "listen_addresses="+address, "unix_socket_directories=", "fsync=off", "max_connections=300", "hba_file="+hba) {
 		command = append(command, "-c", setting)
 	}
-	startDatabase(t, net.JoinHostPort(address, strconv.Itoa(p.Port)), asOther(command...))
-	// PostgreSQL accepts connections before it answers queries.
-	Eventually(t, databaseTimeout, "PostgreSQL answers", func() error { _, err := p.try(t, "SELECT 1"); return err })
+	p.Start = func() {
+		t.Helper()
+		p.Stop = startDatabase(t, net.JoinHostPort(address, strconv.Itoa(p.Port)), asOther(command...))
+		// PostgreSQL accepts connections before it answers queries.
+		Eventually(t, databaseTimeout, "PostgreSQL answers", func() error { _, err := p.try(t, "SELECT 1"); return err })
+	}
+	p.Start()
+}
+
+// Disconnect ends the connections to a database, so that its clients connect again.
+func (p *Postgres) Disconnect(t testing.TB, database string) {
+	t.Helper()
+	p.Query(t, fmt.Sprintf("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '%s' AND pid <> pg_backend_pid()", database))
 }
 
 func (p *Postgres) try(t testing.TB, statements string) (string, error) {
@@ -108,6 +123,13 @@ func (p *Postgres) try(t testing.TB, statements string) (string, error) {
 		err = fmt.Errorf("psql: %w: %s", err, out)
 	}
 	return strings.TrimSpace(string(out)), err
+}
+
+// Try runs statements and returns their error.
+func (p *Postgres) Try(t testing.TB, statements string) error {
+	t.Helper()
+	_, err := p.try(t, statements)
+	return err
 }
 
 // Query runs statements and returns their output.

@@ -17,7 +17,11 @@ import (
 )
 
 // Redis is a Redis on loopback that accepts several passwords. It ends with the test.
-type Redis struct{ Port int }
+type Redis struct {
+	Port int
+	// Stop stops the Redis, and Start starts it again.
+	Stop, Start func()
+}
 
 // StartRedis starts a Redis. Without passwords, it requires none.
 func StartRedis(t testing.TB, passwords ...string) *Redis {
@@ -34,7 +38,11 @@ func StartRedis(t testing.TB, passwords ...string) *Redis {
 	dir := t.TempDir()
 	config := filepath.Join(dir, "redis.conf")
 	WriteFile(t, config, fmt.Sprintf("bind %s\nport %d\ndir %s\nsave \"\"\nappendonly no\n%s\n", Loopback, r.Port, dir, strings.Join(acl, " ")))
-	startDatabase(t, net.JoinHostPort(Loopback, strconv.Itoa(r.Port)), []string{bin, config})
+	r.Start = func() {
+		t.Helper()
+		r.Stop = startDatabase(t, net.JoinHostPort(Loopback, strconv.Itoa(r.Port)), []string{bin, config})
+	}
+	r.Start()
 	return r
 }
 

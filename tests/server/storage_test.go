@@ -386,17 +386,23 @@ func useServer(t *testing.T, r release, p pod, do func(t *testing.T, server stri
 				t.Log(text)
 			}
 		})
-		var env []string
-		for name, value := range p.env {
-			if name != lineOf(t, r).PortEnv {
-				env = append(env, name+"="+value)
-			}
-		}
-		server, log = bootRelease(t, r, p.config, env...)
+		server, log = bootPod(t, r, p)
 		result = do(t, server)
 	})
 	if strings.Contains(text, "ary") && (strings.Contains(text, "c@n") || strings.Contains(text, "c%40n")) {
 		t.Errorf("the server's log contains the password:\n%s", text)
 	}
 	return result
+}
+
+// bootPod starts the server in the pod's environment until the test ends.
+func bootPod(t *testing.T, r release, p pod) (server string, log func() string) {
+	t.Helper()
+	var env []string
+	for name, value := range p.env {
+		if name != lineOf(t, r).PortEnv {
+			env = append(env, name+"="+value)
+		}
+	}
+	return bootRelease(t, r, p.config, env...)
 }

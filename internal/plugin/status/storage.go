@@ -19,8 +19,10 @@ import (
 
 const (
 	// storageLogLines bounds the lines of a log in which the cause of a failed read is looked for, and storageLogBytes
-	// their bytes.
-	storageLogLines, storageLogBytes = int64(2000), int64(1 << 20)
+	// their bytes. A server logs one failure in more than a thousand lines.
+	storageLogLines, storageLogBytes = int64(3000), int64(1 << 20)
+	// storageErrors bounds the shown errors: a server logs each in several forms, and cuts some of them into lines.
+	storageErrors = 4
 )
 
 // databaseErrors are the errors of the clients of databases in the server's log, the most specific first.
@@ -29,16 +31,13 @@ var databaseErrors = []struct {
 	remedy string
 }{
 	{
-		regexp.MustCompile(`password authentication failed|AuthenticationError|WRONGPASS|NOAUTH|invalid username-password`),
+		regexp.MustCompile(`password authentication failed|AuthenticationError:|WRONGPASS|NOAUTH|invalid username-password`),
 		"correct user and password in the Secret of the connection; the server restarts by itself",
 	},
 	{
-		regexp.MustCompile(`no pg_hba\.conf entry .*(no encryption|SSL off)`),
-		"the database demands TLS: add sslmode=require to the connection string, or sslmode=verify-full with a CA bundle",
-	},
-	{
 		regexp.MustCompile(`no pg_hba\.conf entry`),
-		"pg_hba.conf of the database refuses this user, database or address: allow the pod's address there",
+		"the database refuses the connection. With \"no encryption\" it demands TLS: add sslmode=require to the connection " +
+			"string, or sslmode=verify-full and a CA bundle. Otherwise allow the user, database and address in its pg_hba.conf",
 	},
 	{
 		regexp.MustCompile(`rejected SSL upgrade|does not support SSL`),
@@ -102,15 +101,16 @@ func (f *facts) readStorageLog(ctx context.Context, c *cluster.Connection) {
 	}
 }
 
-// databaseLines returns the last different lines with errors of a database, without repetitions.
+// databaseLines returns the last different lines with the last kind of error of a database, without source code.
 func databaseLines(all []string) []string {
 	var found []string
+	remedy := databaseRemedy(all)
 	for _, line := range slices.Backward(all) {
 		line = strings.TrimSpace(line)
-		if databaseRemedy([]string{line}) != "" && !slices.Contains(found, line) {
+		if remedy != "" && remedyOf(line) == remedy && !slices.Contains(found, line) {
 			found = append(found, line)
 		}
-		if int64(len(found)) == logLines {
+		if len(found) == storageErrors {
 			break
 		}
 	}
@@ -118,10 +118,23 @@ func databaseLines(all []string) []string {
 	return found
 }
 
-// databaseRemedy returns what to do about the most specific error of a database in a log, or "".
+// databaseRemedy returns what to do about the last error of a database in a log, or "".
 func databaseRemedy(lines []string) string {
+	for _, line := range slices.Backward(lines) {
+		if remedy := remedyOf(strings.TrimSpace(line)); remedy != "" {
+			return remedy
+		}
+	}
+	return ""
+}
+
+// remedyOf returns what to do about the error of a database in a line, or "". It skips source code in tracebacks.
+func remedyOf(line string) string {
+	if strings.Contains(line, "│") || strings.HasPrefix(line, "raise ") {
+		return ""
+	}
 	for _, known := range databaseErrors {
-		if slices.ContainsFunc(lines, known.text.MatchString) {
+		if known.text.MatchString(line) {
 			return known.remedy
 		}
 	}

@@ -37,13 +37,14 @@ func TestStatusShowsWhyTheServerCannotReadItsStores(t *testing.T) {
 			if o.Previous || *o.TailLines < 100 {
 				t.Errorf("options %+v", o)
 			}
-			text := strings.Repeat(line+"\nINFO: GET /v1/health 200\n", 30)
+			text := "asyncpg.exceptions.TooManyConnectionsError: too many clients already\n" +
+				strings.Repeat("  "+line+"  \n │ 7 │ raise AuthenticationError: x\nINFO: GET /v1/health 200\n", 30)
 			return io.NopCloser(strings.NewReader(text)), nil
 		}
 		cr := stack(t, "my-stack", "Available=True ServerAvailable: 1 of 1", "StorageReachable=False StorageUnreachable: The server cannot read its stores x",
 			"Ready=False StorageUnreachable: The server cannot read its stores x")
 		out, _ := runWithLogs(t, fakecluster.New(t, cr, readyPod()), logs, "my-stack")
-		if strings.Count(out, line) != 1 || strings.Contains(out, "/v1/health") || !strings.Contains(out, "What to do: ") ||
+		if strings.Count(out, line) != 1 || strings.Contains(out, "/v1/health") || strings.Contains(out, "too many") || !strings.Contains(out, "What to do: ") ||
 			!strings.Contains(out, remedy) || !strings.Contains(out, "\nErrors of databases in the log of pod my-stack-abc, container llama-stack\n  "+line+"\n") {
 			t.Errorf("%s\nwant %s", out, remedy)
 		}

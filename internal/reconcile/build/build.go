@@ -38,6 +38,7 @@ func Build(ctx context.Context, in *Inputs) (*Desired, problem.List) {
 	d.problems.checkExpose(in)
 	d.problems.checkExternal(in)
 	d.problems.warnSharedHost(in)
+	d.problems.warnSharedDatabases(in)
 	d.problems.warnLegacy(in)
 	d.problems.checkEndpoints(in)
 	d.generate(ctx, in)
@@ -180,6 +181,7 @@ func (d *Desired) params(in *Inputs) *objects.Params {
 		SecretsHash:           secretsHash(in),
 		InputHash:             inputHash(in),
 		ConfigMapsHash:        configMapsHash(in),
+		DatabaseHashes:        in.databaseHashes(),
 		Build:                 in.Build,
 	}
 	d.InputHash, p.FormerInputs = p.InputHash, formerInputs(in.Live, p.InputHash)

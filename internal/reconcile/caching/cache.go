@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"slices"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/ptr"
@@ -53,6 +54,7 @@ func New(ctx context.Context) cache.NewCacheFunc {
 			}
 		}
 		return c, errors.Join(
+			c.IndexField(ctx, &appsv1.Deployment{}, gather.DatabaseIndex, gather.Databases),
 			c.IndexField(ctx, gather.NewTree(), ReferenceIndex, References),
 			c.IndexField(ctx, gather.NewTree(), gather.HostIndex, gather.IndexHosts))
 	}

@@ -3,6 +3,8 @@
 package objects
 
 import (
+	"strings"
+
 	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
@@ -38,6 +40,9 @@ func Deployment(p *Params) *appsv1.Deployment {
 	}
 	if p.ServerLine != "" {
 		meta.Annotations[names.AnnotationServerLine] = p.ServerLine
+	}
+	if len(p.DatabaseHashes) > 0 {
+		meta.Annotations[names.AnnotationDatabases] = strings.Join(p.DatabaseHashes, ",")
 	}
 	return &appsv1.Deployment{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "apps/v1", Kind: "Deployment"},

@@ -78,6 +78,8 @@ type Params struct {
 	AdoptedImage string
 	// ServerLine is the server's release line; empty if unknown.
 	ServerLine string
+	// DatabaseHashes are the keyed hashes of the databases of the server's state.
+	DatabaseHashes []string
 	// InputHash is the keyed hash of everything that the objects are made from.
 	InputHash string
 	// FormerInputs is the InputHash of the last Deployment before this one whose pods were available, or empty.

@@ -35,8 +35,9 @@ const (
 	// store cannot be read.
 	storesInterval, failedStoresInterval = 3 * time.Minute, time.Minute
 	// minFailedReads is how often in a row a store must fail before it is reported. Some servers fail the first requests
-	// after their start, or with a connection that the database closed.
-	minFailedReads = 3
+	// after their start, or with a connection that the database closed. A server can be busy for seconds with logging one
+	// failure, so confirmInterval lies between two reads.
+	minFailedReads, confirmInterval = 3, 15 * time.Second
 )
 
 // Client probes a server.
@@ -161,7 +162,7 @@ func (p *Prober) watchStores(ctx context.Context, s *server, key types.Namespace
 		case failures == 0:
 			delay = storesInterval
 		case failures < minFailedReads:
-			delay = firstProbeDelay
+			delay = confirmInterval
 			continue
 		default:
 			delay = failedStoresInterval

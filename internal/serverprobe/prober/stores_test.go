@@ -64,7 +64,7 @@ func TestProberReadsStoresAgain(t *testing.T) {
 			t.Errorf("announced %v though nothing is new", got)
 		}
 		servers.setStores(serverprobe.StoreFailed, nil)
-		<-time.After(storesInterval + minFailedReads*firstProbeDelay)
+		<-time.After(storesInterval + minFailedReads*confirmInterval)
 		if got := observed(); got != serverprobe.StoreFailed {
 			t.Errorf("observed %q after a failure", got)
 		}

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package build
+
+import (
+	"cmp"
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/dsn"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/address"
+)
+
+const pathRedisEndpoint = "spec.storage.kv.endpoint"
+
+// Database is a database of spec.storage.
+type Database struct {
+	// Path is the field that names it.
+	Path string
+	// Hash is the keyed hash of its host, port, name and user.
+	Hash string
+	// Others are other custom resources with the same database.
+	Others []types.NamespacedName
+}
+
+// FindDatabases returns the databases of spec.storage whose address is known; nil without a hash key.
+func (in *Inputs) FindDatabases() []Database {
+	storage := in.CR.Spec.Storage
+	if storage == nil || in.HashKey.Empty() {
+		return nil
+	}
+	var found []Database
+	add := func(path, system, host string, parts ...string) {
+		host = in.canonicalHost(host)
+		if host == "" {
+			return
+		}
+		h := secret.NewHash(in.HashKey)
+		for _, part := range append([]string{"database", system, host}, parts...) {
+			h.Text(part)
+		}
+		found = append(found, Database{Path: path, Hash: h.Sum()})
+	}
+	if kv := storage.KV; kv != nil && ptr.Deref(kv.Endpoint, "") != "" {
+		if host, port, reason := address.Split(strings.TrimPrefix(*kv.Endpoint, "redis://")); reason == "" {
+			add(pathRedisEndpoint, "redis", host, cmp.Or(port, "6379"))
+		}
+	}
+	for _, path := range []string{"spec.storage.kv.connectionString", "spec.storage.sql.connectionString"} {
+		fact := in.secret(path)
+		if fact == nil || fact.Value.Empty() {
+			continue
+		}
+		if d, err := dsn.Parse(string(fact.Value.Reveal())); err == nil { // derive reports the error
+			add(path, "postgres", d.Host, strconv.Itoa(d.Port), d.Database, d.User)
+		}
+	}
+	return found
+}
+
+// canonicalHost returns the same name for all names of a Service; empty for a host in the pod itself.
+func (in *Inputs) canonicalHost(host string) string {
+	host = strings.ToLower(strings.Trim(host, "[]."))
+	if ip, err := netip.ParseAddr(host); err == nil {
+		if ip.IsLoopback() {
+			return ""
+		}
+		return ip.Unmap().String()
+	}
+	host, _, _ = strings.Cut(host+".", ".svc.")
+	host = strings.TrimSuffix(host, ".")
+	if host == "localhost" {
+		return ""
+	}
+	if !strings.Contains(host, ".") {
+		host += "." + in.CR.Namespace
+	}
+	return host
+}
+
+// warnSharedDatabases warns of databases that other custom resources use, too.
+func (r *report) warnSharedDatabases(in *Inputs) {
+	var warned []string
+	for _, d := range in.Databases {
+		if len(d.Others) == 0 || slices.Contains(warned, d.Hash) {
+			continue
+		}
+		warned = append(warned, d.Hash)
+		fix := "create a database for each with CREATE DATABASE, and name it in the Secret"
+		if d.Path == pathRedisEndpoint {
+			fix = "run a Redis for each"
+		}
+		names := make([]string, len(d.Others))
+		for i, other := range d.Others {
+			names[i] = other.String()
+		}
+		r.warn(problem.SharedStorageLocation, d.Path, "is the same database and user as in the LlamaStackDistribution "+
+			limits.Names(names)+": the servers read and change each other's models, prompts, conversations and files",
+			fix)
+	}
+}
+
+// databaseHashes returns the hashes of all databases, sorted.
+func (in *Inputs) databaseHashes() []string {
+	var hashes []string
+	for _, d := range in.Databases {
+		hashes = append(hashes, d.Hash)
+	}
+	slices.Sort(hashes)
+	return slices.Compact(hashes)
+}

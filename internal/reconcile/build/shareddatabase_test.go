@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package build
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
+)
+
+// storing returns the inputs of a custom resource in a namespace with this connection string and this Redis.
+func storing(namespace, dsn, redis string) *Inputs {
+	cr := &v1alpha2.LlamaStackDistribution{}
+	cr.Namespace, cr.Name = namespace, "my-stack"
+	cr.Spec.Storage = &v1alpha2.StateStorageSpec{}
+	if dsn != "" {
+		cr.Spec.Storage.SQL = &v1alpha2.SQLStorageSpec{Type: new(v1alpha2.SQLStoragePostgres),
+			ConnectionString: &v1alpha2.SecretKeyRef{Name: new("pg"), Key: new("dsn")}}
+	}
+	if redis != "" {
+		cr.Spec.Storage.KV = &v1alpha2.KVStorageSpec{Type: new(v1alpha2.KVStorageRedis), Endpoint: new(redis)}
+	}
+	in := NewInputs(cr)
+	in.HashKey = secret.New([]byte(strings.Repeat("k", 32)))
+	uses, _ := serverconfig.SecretUses(in.Spec)
+	for _, use := range uses {
+		in.Secrets = append(in.Secrets, SecretFact{Use: use, Value: secret.New([]byte(dsn))})
+	}
+	return in
+}
+
+func hashesOf(in *Inputs) string {
+	in.Databases = in.FindDatabases()
+	return strings.Join(in.databaseHashes(), ",")
+}
+
+// Proves: R95, R7 (one database has one hash, however its host is written; the hash is keyed).
+func TestFindDatabases(t *testing.T) {
+	const dsn = "postgresql://u:p%40ss@db.ai.svc:5432/state"
+	first := hashesOf(storing("ai", dsn, ""))
+	for name, c := range map[string]struct {
+		namespace, dsn string
+		same           bool
+	}{
+		"the same":                     {"ai", dsn, true},
+		"a short name":                 {"ai", "postgresql://u:p@db/state", true},
+		"the name in the cluster":      {"other", "postgresql://u:p@DB.ai.svc.cluster.local/state", true},
+		"keywords":                     {"ai", "host=db.ai user=u password=x dbname=state sslmode=require", true},
+		"another password":             {"ai", "postgresql://u:other@db/state", true},
+		"a short name elsewhere":       {"other", "postgresql://u:p@db/state", false},
+		"another database":             {"ai", "postgresql://u:p@db/other", false},
+		"another user":                 {"ai", "postgresql://v:p@db/state", false},
+		"another port":                 {"ai", "postgresql://u:p@db:5433/state", false},
+		"another host":                 {"ai", "postgresql://u:p@db2/state", false},
+		"a database beside the server": {"ai", "postgresql://u:p@localhost/state", false},
+	} {
+		if got := hashesOf(storing(c.namespace, c.dsn, "")); (got == first) != c.same {
+			t.Errorf("%s: %s and %s", name, first, got)
+		}
+	}
+	if a, b := hashesOf(storing("ai", "", "redis")), hashesOf(storing("ai", "", "redis://redis.ai.svc:6379")); a != b || a == "" {
+		t.Errorf("Redis: %s and %s", a, b)
+	}
+	keyless := storing("ai", dsn, "redis:6379")
+	keyless.HashKey = secret.Value{}
+	if got := keyless.FindDatabases(); got != nil {
+		t.Errorf("without a key: %v", got)
+	}
+	another := storing("ai", dsn, "")
+	another.HashKey = secret.New([]byte(strings.Repeat("x", 32)))
+	if hashesOf(another) == first {
+		t.Error("the hash does not depend on the key")
+	}
+	for _, value := range []string{"127.0.0.1", "[::1]", "localhost"} {
+		if got := hashesOf(storing("ai", "", value+":6379")); got != "" {
+			t.Errorf("%s is in each pod, got %s", value, got)
+		}
+	}
+}
+
+// Proves: R95 (a custom resource gets one warning for each shared database, without a value of a Secret).
+func TestSharedDatabaseIsAWarning(t *testing.T) {
+	in := storing("ai", "postgresql://user-canary:password-canary@db/name-canary", "redis:6379")
+	in.Databases = in.FindDatabases()
+	var r report
+	r.warnSharedDatabases(in)
+	if len(r.List()) != 0 {
+		t.Error(r.List().Message())
+	}
+	for i := range in.Databases {
+		in.Databases[i].Others = []types.NamespacedName{{Namespace: "ai", Name: "b"}, {Namespace: "other", Name: "c"}}
+	}
+	r.warnSharedDatabases(in)
+	paths := map[string]bool{}
+	for _, p := range r.List() {
+		paths[p.Path] = true
+		text := fmt.Sprint(p)
+		if p.Reason != problem.SharedStorageLocation || p.Severity != problem.Warning || !strings.Contains(p.Detail, "ai/b, other/c") || strings.Contains(text, "canary") {
+			t.Errorf("%s: %+v", p.Reason, p)
+		}
+	}
+	if len(paths) != 2 || !paths["spec.storage.kv.endpoint"] || !paths["spec.storage.sql.connectionString"] {
+		t.Errorf("warnings at %v", paths)
+	}
+	if hashes := in.databaseHashes(); !slices.IsSorted(hashes) || len(hashes) != 2 {
+		t.Errorf("hashes %v", hashes)
+	}
+}

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package server
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverprobe"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
+)
+
+// storageFault is a fault of a PostgreSQL with the user and database "state".
+type storageFault struct {
+	name        string
+	apply, undo func()
+	// cause matches the server's log.
+	cause string
+}
+
+// A server that was ready fails requests while its database has a fault, reports the cause in its log, and serves again.
+//
+// Proves: R95.
+func TestServerReportsUnreachableStorage(t *testing.T) {
+	const name, password = "state", "of the server"
+	for _, r := range bootedReleases(t) {
+		for _, kind := range []string{"redis", "postgres"} {
+			t.Run(r.version+"/"+kind, func(t *testing.T) {
+				database, inRedis := framework.StartPostgres(t, framework.Loopback), framework.StartRedis(t, password)
+				database.Account(t, name, password, name)
+				keys := keysIn{}
+				if kind == "redis" && r.line != "0.3" { // it supports no Redis password
+					keys = keysIn{inRedis.Port, password}
+				}
+				server, log := bootPod(t, r, podFor(t, r, keys, database.DSN(name, password, name, "sslmode=disable"), database.CA))
+				paths := map[string]string{"sql_default": "/v1/chat/completions?limit=1"}
+				if lineOf(t, r).Stores["prompts"].Kind == catalog.KV {
+					paths["kv_default"] = "/v1/prompts"
+				}
+				at := serverprobe.Server{URL: server, Stores: paths, Slow: true}
+				await := func(what string, want serverprobe.StoreResult, backends ...string) {
+					t.Helper()
+					framework.Eventually(t, bootTimeout, what, func() error {
+						got, err := serverprobe.New().Stores(t.Context(), at)
+						for _, backend := range backends {
+							if paths[backend] != "" && got[backend] != want {
+								return fmt.Errorf("%s is %q: %v", backend, got[backend], err)
+							}
+						}
+						return err
+					})
+				}
+				await("all stores are read", serverprobe.StoreRead, "sql_default", "kv_default")
+				for _, fault := range storageFaults(t, database, name, password) {
+					before := len(log())
+					fault.apply()
+					await(fault.name, serverprobe.StoreFailed, "sql_default")
+					framework.Eventually(t, bootTimeout, "the log has the cause", func() error {
+						if text := log()[before:]; !regexp.MustCompile(fault.cause).MatchString(text) {
+							return fmt.Errorf("%s: %s", fault.name, tail(text))
+						}
+						return nil
+					})
+					fault.undo()
+					await("after "+fault.name, serverprobe.StoreRead, "sql_default")
+				}
+				database.Stop()
+				inRedis.Stop()
+				await("the databases are away", serverprobe.StoreFailed, "sql_default", "kv_default")
+				inRedis.Start()
+				database.Start()
+				await("the databases are back", serverprobe.StoreRead, "sql_default")
+				if kind == "redis" { // the kv client of PostgreSQL does not connect again on old release lines
+					await("Redis is back", serverprobe.StoreRead, "kv_default")
+				}
+			})
+		}
+	}
+}
+
+func storageFaults(t *testing.T, database *framework.Postgres, name, password string) []storageFault {
+	t.Helper()
+	rules := framework.ReadFile(t, database.HBA)
+	// reload writes rules of who may connect, and ends the connections of the server.
+	reload := func(text string) {
+		framework.WriteFile(t, database.HBA, text)
+		database.Query(t, "SELECT pg_reload_conf()")
+		framework.Eventually(t, bootTimeout, "the rules count", func() error {
+			database.Disconnect(t, name)
+			if got := database.Query(t, "SELECT count(*) FROM pg_hba_file_rules WHERE type = 'hostssl'"); (got == "0") == strings.Contains(text, "hostssl") {
+				return fmt.Errorf("%s rules demand TLS", got)
+			}
+			return nil
+		})
+	}
+	rename := func(from, to string) func() {
+		return func() {
+			framework.Eventually(t, bootTimeout, "the database has another name", func() error {
+				database.Disconnect(t, from)
+				return database.Try(t, fmt.Sprintf("ALTER DATABASE %s RENAME TO %s", from, to)) // the server may just have connected
+			})
+		}
+	}
+	change := func(to string) func() {
+		return func() {
+			database.Query(t, fmt.Sprintf("ALTER ROLE %s PASSWORD '%s'", name, to))
+			database.Disconnect(t, name)
+		}
+	}
+	return []storageFault{
+		{"another password", change("another"), change(password), `password authentication failed`},
+		{"no such database", rename(name, "moved"), rename("moved", name), `database "state" does not\s+exist`},
+		{"TLS demanded", func() { reload("hostssl all all all scram-sha-256\n") }, func() { reload(string(rules)) }, `no pg_hba\.conf entry`},
+	}
+}
