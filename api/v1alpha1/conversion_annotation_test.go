@@ -118,7 +118,7 @@ func TestUnreadableAnnotationsAreSetAside(t *testing.T) {
 			`{distribution: {}, resources: {models: [m]}, workload: {replicas: 2}}`, true,
 		},
 		"a value with an unknown member": {
-			`{"version":1,"kept":{"spec.providers":{"was":{"inferense":{}}}}}`, `{distribution: {}, workload: {replicas: 2}}`, true,
+			`{"version":1,"kept":{"spec.storage":{"was":{"kw":{}}}}}`, `{distribution: {}, workload: {replicas: 2}}`, true,
 		},
 		"a section that is none": {
 			`{"version":1,"kept":{"spec.networking":{"was":{"port":1}}}}`, `{distribution: {}, workload: {replicas: 2}}`, true,

@@ -68,7 +68,9 @@ type LlamaStackDistributionSpec struct {
 	// +required
 	Distribution DistributionSpec `json:"distribution"`
 
-	// Providers configures llama-stack providers by API.
+	// Providers configures llama-stack providers by API. Each other API that the server's release line has is also a
+	// field: agents, batches, containerRuntime, datasetio, eval, fileProcessors, files, interactions, messages,
+	// postTraining, responses, scoring, skills.
 	// +optional
 	Providers *ProvidersSpec `json:"providers,omitempty"`
 

@@ -123,7 +123,7 @@ func assembleRow(release, api, providerType string, p provider, over *overlay) (
 	}
 	return &catalog.Provider{
 		Type: providerType, Source: manual.Source, Endpoint: manual.Endpoint, Key: manual.Key, Region: manual.Region,
-		DeploymentName: manual.DeploymentName, ToolGroup: p.ToolGroup, Needs: p.Needs, Uses: p.Uses,
+		DeploymentName: manual.DeploymentName, DeploymentIsModel: manual.DeploymentIsModel, ToolGroup: p.ToolGroup, Needs: p.Needs, Uses: p.Uses,
 		Deprecated: p.Deprecated, Refused: p.Refused,
 		DataPath: manual.DataPath, Instead: manual.Instead, Example: manual.Example, Environment: manual.Environment, Fields: fields,
 	}, nil

@@ -27,17 +27,18 @@ type overlay struct {
 
 // row is the hand-written part of a provider in one release line.
 type row struct {
-	Source         string            `yaml:"source"`
-	Endpoint       *catalog.Endpoint `yaml:"endpoint"`
-	Key            string            `yaml:"key"`
-	Region         string            `yaml:"region"`
-	DeploymentName string            `yaml:"deploymentName"`
-	ToolGroup      string            `yaml:"toolGroup"`
-	DataPath       string            `yaml:"dataPath"`
-	Requires       []string          `yaml:"requires"`
-	Instead        map[string]string `yaml:"instead"`
-	Example        map[string]any    `yaml:"example"`
-	Environment    map[string]string `yaml:"environment"`
+	Source            string            `yaml:"source"`
+	Endpoint          *catalog.Endpoint `yaml:"endpoint"`
+	Key               string            `yaml:"key"`
+	Region            string            `yaml:"region"`
+	DeploymentName    string            `yaml:"deploymentName"`
+	DeploymentIsModel bool              `yaml:"deploymentIsModel"`
+	ToolGroup         string            `yaml:"toolGroup"`
+	DataPath          string            `yaml:"dataPath"`
+	Requires          []string          `yaml:"requires"`
+	Instead           map[string]string `yaml:"instead"`
+	Example           map[string]any    `yaml:"example"`
+	Environment       map[string]string `yaml:"environment"`
 }
 
 // backendRow is the hand-written part of a storage backend in one release line.

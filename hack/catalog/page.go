@@ -11,11 +11,8 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/offline/describe"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/parse"
 )
-
-var specNames = map[string]string{
-	"inference": "inference", "safety": "safety", "vector_io": "vectorIo", "tool_runtime": "toolRuntime",
-}
 
 const pageIntroduction = `<!-- %s -->
 
@@ -78,10 +75,9 @@ func (p *page) api(api string) {
 		}
 	}
 	fmt.Fprintf(p.b, "## API %s\n\nRelease lines: %s.", api, p.span(lines))
-	if name, ok := specNames[api]; ok {
-		fmt.Fprintf(p.b, " In the custom resource: `spec.providers.%s`.", name)
-	} else {
-		p.b.WriteString(" The custom resource does not configure it; the distribution does.")
+	fmt.Fprintf(p.b, " In the custom resource: `spec.providers.%s`.", parse.APIOf(api).Field)
+	if p.lines[len(p.lines)-1].APIs[api].Table == "" && slices.Contains(lines, p.names[len(p.names)-1]) {
+		p.b.WriteString(" The API has one provider, which replaces that of the distribution.")
 	}
 	p.b.WriteString("\n\n")
 	for _, providerType := range slices.Sorted(maps.Keys(variants)) {
@@ -120,8 +116,8 @@ func (p *page) provider(api, providerType string, variants []variant) {
 		p.b.WriteString("\n")
 	}
 	p.fields(variants, func(name string) []string { return describe.FieldFrom(p.lines, api, providerType, name) })
-	if name, ok := specNames[api]; ok && !newest.Refused {
-		p.example(name, providerType, newest)
+	if !newest.Refused {
+		p.example(parse.APIOf(api).Field, providerType, newest)
 	}
 }
 

@@ -17,7 +17,8 @@ import (
 
 // floors are the layers of the generator's packages, from the bottom up. A package may import only lower layers.
 var floors = [][]string{
-	{"catalog", "document", "parse"},
+	{"catalog", "document"},
+	{"parse"},
 	{"address", "environment", "release"},
 	{"storage"},
 	{"provider"},

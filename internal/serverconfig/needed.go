@@ -5,6 +5,7 @@ package serverconfig
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/utils/ptr"
@@ -43,9 +44,7 @@ func hasStorage(s *v1alpha2.StateStorageSpec) bool { return s != nil && (s.KV !=
 
 // hasProviders reports whether spec.providers has an API, or telemetry, which becomes environment variables.
 func hasProviders(p *v1alpha2.ProvidersSpec) bool {
-	return p != nil && (jsonPresent(p.Inference) || jsonPresent(p.Safety) || jsonPresent(p.VectorIo) ||
-		jsonPresent(p.ToolRuntime) ||
-		jsonPresent(p.Telemetry))
+	return p != nil && slices.ContainsFunc(p.Names(), func(name string) bool { return jsonPresent(p.Field(name)) })
 }
 
 // jsonPresent reports whether an open field is set and not null.

@@ -71,7 +71,7 @@ func Excluded(s *v1alpha2.LlamaStackDistributionSpec) []string {
 		path string
 		set  bool
 	}{
-		{"spec.providers", s.Providers != nil && *s.Providers != v1alpha2.ProvidersSpec{}},
+		{"spec.providers", s.Providers != nil && len(s.Providers.Names()) > 0},
 		{"spec.resources", hasResources(s.Resources)},
 		{"spec.storage", hasStorage(s.Storage)},
 		{"spec.disabled", len(s.Disabled) > 0},

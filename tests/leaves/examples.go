@@ -5,6 +5,7 @@ package leaves
 import (
 	"cmp"
 	"reflect"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -22,6 +23,7 @@ var openJSON = map[string]string{
 	"spec.providers.safety":              `{"id":"x","provider":"code-scanner"}`,
 	"spec.providers.vectorIo":            `{"provider":"qdrant","endpoint":"http://x:6333"}`,
 	"spec.providers.toolRuntime":         `{"provider":"wolfram-alpha"}`,
+	"spec.providers.files":               `{"provider":"s3","settings":{"bucket_name":"x"}}`,
 	"spec.providers.telemetry":           `{"provider":"opentelemetry","endpoint":"http://x:4318"}`,
 	"spec.auth.settings":                 `{"endpoint":"http://x"}`,
 	"spec.auth.secretRefs":               `{"endpoint":{"name":"x","key":"y"}}`,
@@ -78,6 +80,9 @@ func example(path string, typ reflect.Type) (reflect.Value, bool) {
 	}
 	text := cmp.Or(texts[path], "x")
 	switch {
+	case typ == reflect.TypeFor[map[string]apiextensionsv1.JSON]():
+		name := path[strings.LastIndex(path, ".")+1:]
+		return reflect.ValueOf(map[string]apiextensionsv1.JSON{name: {Raw: []byte(openJSON[path])}}), openJSON[path] != ""
 	case typ == reflect.TypeFor[apiextensionsv1.JSON]():
 		return reflect.ValueOf(apiextensionsv1.JSON{Raw: []byte(openJSON[path])}), openJSON[path] != ""
 	case typ == reflect.TypeFor[[]apiextensionsv1.JSON]():

@@ -29,6 +29,9 @@ func walk(t testing.TB, typ reflect.Type, path string, index []int, found map[st
 		field := typ.Field(i)
 		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
 		fieldPath, fieldIndex := path+"."+name, append(slices.Clone(index), i)
+		if name == "-" { // the fields that the schema does not name: one stands for all
+			fieldPath = path + ".files"
+		}
 		inner := field.Type
 		if inner.Kind() == reflect.Pointer {
 			inner = inner.Elem()

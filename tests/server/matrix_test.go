@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/yaml"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
@@ -41,18 +42,16 @@ const (
 	matrixKey = "key-of-the-matrix"
 )
 
-var matrixAPIs = []parse.ProviderAPI{parse.APIInference, parse.APISafety, parse.APIToolRuntime, parse.APIVectorIO}
-
 // Each provider type has an endpoint, a key and one setting, once as a copy of the starter's entry and once over a base
 // without the type. Each authentication type has all its fields.
 //
-// Proves: FR-003, FR-027, FR-028, FR-031, FR-032, R9, R11, R26, R83, L-09, L-14.
+// Proves: R99, FR-003, FR-027, FR-028, FR-031, FR-032, R9, R11, R26, R83, L-09, L-14.
 func TestMatrix(t *testing.T) {
 	t.Parallel()
 	forEachRelease(t, func(t *testing.T, r release) {
 		line := lineOf(t, r)
 		var cases []matrixCase
-		for _, api := range matrixAPIs {
+		for _, api := range parse.ConfigurableAPIs() {
 			rows := line.Rows[api.Name]
 			for i := range rows {
 				if rows[i].Refused {
@@ -239,7 +238,7 @@ func aSetting(row *catalog.Provider) (name string, value any, ok bool) {
 		case field.Type == catalog.TypeBool:
 			return name, field.Default != true, true
 		case field.Type == catalog.TypeInt:
-			return name, 2, true
+			return name, int(max(2, ptr.Deref(field.Min, 2))), true
 		case len(field.Values) > 0:
 			return name, field.Values[len(field.Values)-1], true
 		}

@@ -146,7 +146,7 @@ func fieldsOfEachKind(line *catalog.Line) []triedField {
 			}
 		}
 	}
-	for _, api := range matrixAPIs {
+	for _, api := range parse.ConfigurableAPIs() {
 		rows := line.Rows[api.Name]
 		for i := range rows {
 			for _, name := range rows[i].FieldNames() {

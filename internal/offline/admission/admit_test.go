@@ -91,7 +91,7 @@ func TestRejections(t *testing.T) {
 		"misspelled inner field":        {starter + "networking: {tls: {enable: true}}", []string{"spec.networking.tls.enable"}},
 		"field of the workload":         {starter + "replicas: 2\nnodeSelector: {a: b}\nenv: []\nsize: 1Gi", []string{"spec.env", "spec.nodeSelector", "spec.replicas", "spec.size"}},
 		"field beside its place":        {starter + "workload: {image: i, port: 1, env: [], minReplicas: 1}", []string{"spec.workload.env", "spec.workload.image", "spec.workload.minReplicas", "spec.workload.port"}},
-		"models beside their place":     {starter + "models: [m]\nproviders: {models: [m]}", []string{"spec.models", "spec.providers.models"}},
+		"models beside their place":     {starter + "models: [m]\nstorage: {models: [m]}", []string{"spec.models", "spec.storage.models"}},
 		"fields of a Deployment":        {starter + "template: {}\nstorageClassName: fast\nworkload: {storage: {storageClassName: fast}, ingress: {}}", []string{"spec.storageClassName", "spec.template", "spec.workload.ingress"}},
 		"name with several places":      {starter + "type: redis", []string{"spec.type"}},
 		"resources of the pod":          {starter + "resources: {requests: {cpu: 1}, limits: {cpu: 1}}", []string{"spec.resources.limits", "spec.resources.requests"}},

@@ -4,6 +4,8 @@ package fields
 
 import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/parse"
 )
 
 type fieldDoc struct{ name, kind, meaning string }
@@ -39,11 +41,6 @@ var openFields = []struct {
 	kind   string
 	fields []fieldDoc
 }{
-	{[]string{"spec", "providers", "inference"}, "object or list of objects", providerFields},
-	{[]string{"spec", "providers", "safety"}, "object or list of objects", providerFields},
-	{[]string{"spec", "providers", "vectorIo"}, "object or list of objects", providerFields},
-	{[]string{"spec", "providers", "toolRuntime"}, "object or list of objects", providerFields},
-	{[]string{"spec", "providers", "telemetry"}, "object or list of objects", providerFields},
 	{[]string{"spec", "resources", "models"}, "string or object", []fieldDoc{
 		{"name", "string", "Name is the model's name, the model_id in the server's configuration. Required."},
 		{"provider", "string", "Provider is the id of the inference provider that serves the model. Default: the default " +
@@ -97,6 +94,13 @@ var providerFields = []fieldDoc{
 }
 
 func fillOpenFields(root *props) {
+	providers := root.Properties["spec"].Properties["providers"]
+	for _, api := range parse.APIs() {
+		if _, known := providers.Properties[api.Field]; !known {
+			providers.Properties[api.Field] = props{Description: "The provider of the API " + api.Name + "."}
+		}
+		fill(root, []string{"spec", "providers", api.Field}, "object or list of objects", providerFields)
+	}
 	for _, open := range openFields {
 		fill(root, open.path, open.kind, open.fields)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/offline/fields"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/parse"
 )
 
 // Position is a position in the text.
@@ -37,10 +38,14 @@ type Field struct {
 	Limits      []string `json:"limits,omitempty"`
 }
 
-var providerAPIs = map[string]string{
-	"spec.providers.inference.provider": "inference", "spec.providers.safety.provider": "safety",
-	"spec.providers.vectorIo.provider":    "vector_io",
-	"spec.providers.toolRuntime.provider": "tool_runtime", "spec.providers.telemetry.provider": "telemetry",
+// providerAPI returns the API of the field provider in spec.providers, or "".
+func providerAPI(path string) string {
+	for _, api := range parse.APIs() {
+		if path == "spec.providers."+api.Field+".provider" {
+			return api.Name
+		}
+	}
+	return ""
 }
 
 // Complete returns the completions at a position; empty for unknown fields.
@@ -63,7 +68,7 @@ func (e *Engine) Complete(at Position) *Completions {
 	for i := range f.Fields {
 		c.Fields = append(c.Fields, newField(last(f.Fields[i].Path), &f.Fields[i]))
 	}
-	switch api := providerAPIs[at.Path]; {
+	switch api := providerAPI(at.Path); {
 	case at.Path == "metadata":
 		for _, name := range []string{"name", "namespace", "labels", "annotations"} {
 			kind := "string"

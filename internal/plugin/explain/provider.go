@@ -35,15 +35,6 @@ type providerField struct {
 	Lines []string `json:"releaseLines,omitempty"`
 }
 
-// specFields maps the server's API names to fields of spec.providers.
-func specFields() map[string]string {
-	fields := map[string]string{}
-	for _, api := range []parse.ProviderAPI{parse.APIInference, parse.APISafety, parse.APIVectorIO, parse.APIToolRuntime} {
-		fields[api.Name] = api.Field
-	}
-	return fields
-}
-
 // visitProviders calls visit for each provider type of each release line, oldest first.
 func visitProviders(visit func(line, api string, row *catalog.Provider)) {
 	for _, name := range catalog.Lines() {
@@ -87,7 +78,7 @@ func findProviders(name string) ([]*providerType, error) {
 
 func describeProvider(api string, variants []*catalog.Provider, lines []string) (*providerType, error) {
 	newest := variants[len(variants)-1]
-	p := &providerType{Type: newest.Type, API: api, Field: specFields()[api], Lines: lines, Notes: providerNotes(newest)}
+	p := &providerType{Type: newest.Type, API: api, Field: parse.APIOf(api).Field, Lines: lines, Notes: providerNotes(newest)}
 	var known []*catalog.Line
 	for _, name := range lines {
 		line, _ := catalog.Get(name)

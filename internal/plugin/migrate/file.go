@@ -214,10 +214,12 @@ func (m *fileMigration) addSettings(generated map[string]any) {
 		settings := map[string]any{}
 		for name, value := range p.candidates {
 			existing, exists := section(item, "config")[name]
-			if row != nil && row.Fields[name].Store != "" && backends[backendOf(value)] == nil {
+			if row != nil && missesBackend(value, backends) {
 				continue // the generated configuration has other backends
 			}
 			switch {
+			case row != nil && isNeeded(row.Fields[name], value):
+				settings[name] = value
 			case m.isUnset(value):
 				settings[name] = value
 			case known && exists && sameValue(existing, m.resolved(value)):
@@ -240,11 +242,23 @@ func (m *fileMigration) isUnset(value any) bool {
 	})
 }
 
-// backendOf returns the storage backend in a reference.
-func backendOf(reference any) string {
-	fields, _ := reference.(map[string]any)
-	backend, _ := fields["backend"].(string)
-	return backend
+// isNeeded reports whether a provider is an error without a field of its config. References to storage have defaults.
+func isNeeded(field catalog.Field, value any) bool {
+	return field.Required && field.Type != catalog.TypeMap && value != nil
+}
+
+// missesBackend reports whether a value has a reference to a storage backend that there is not.
+func missesBackend(value any, backends map[string]any) bool {
+	fields, _ := value.(map[string]any)
+	if backend, isReference := fields["backend"].(string); isReference {
+		return backends[backend] == nil
+	}
+	for _, inner := range fields {
+		if missesBackend(inner, backends) {
+			return true
+		}
+	}
+	return false
 }
 
 // generatedConfig returns the effective configuration that is generated; nil if none is.

@@ -61,7 +61,7 @@ func rewrite(object map[string]any, d *settings.Distribution, assumed bool) *rew
 	}
 	r.line, r.base = d.Line, d.Base.Edit()
 	var ids []string
-	for _, api := range []parse.ProviderAPI{parse.APIInference, parse.APISafety, parse.APIVectorIO, parse.APIToolRuntime} {
+	for _, api := range parse.ConfigurableAPIs() {
 		ids = append(ids, r.api(api)...)
 	}
 	r.models(ids)

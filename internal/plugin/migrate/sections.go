@@ -22,11 +22,6 @@ import (
 // keepFile is the way to keep a part of the file for which the spec has no field.
 const keepFile = "the spec has no field for it: keep spec.overrideConfig if you need it"
 
-var specAPIs = map[string]parse.ProviderAPI{
-	parse.APIInference.Name: parse.APIInference, parse.APISafety.Name: parse.APISafety,
-	parse.APIVectorIO.Name: parse.APIVectorIO, parse.APIToolRuntime.Name: parse.APIToolRuntime,
-}
-
 // readProviders reads the providers that are enabled.
 func (m *fileMigration) readProviders() {
 	var off []string
@@ -48,8 +43,7 @@ func (m *fileMigration) readProviders() {
 		case document.Child(entry.Node, "module") != nil:
 			m.drop(source, "is a package: name its image in spec.externalProviders, or keep spec.overrideConfig")
 		default:
-			// Providers of other APIs come from the distribution. The comparison at the end says in what they differ.
-			if _, known := specAPIs[entry.API]; known {
+			if slices.Contains(parse.ConfigurableAPIs(), parse.APIOf(entry.API)) {
 				m.add(m.provider(entry, source))
 			}
 		}
@@ -62,7 +56,7 @@ func (m *fileMigration) readProviders() {
 
 // provider returns the entry of spec.providers for an entry of the file.
 func (m *fileMigration) provider(entry document.Entry, source string) *piece {
-	api, id := specAPIs[entry.API], entry.Identity().ID
+	api, id := parse.APIOf(entry.API), entry.Identity().ID
 	short := strings.TrimPrefix(strings.TrimPrefix(entry.Type(), "remote::"), "inline::")
 	if m.line.FullType(api.Name, short) != entry.Type() {
 		short = entry.Type()
@@ -94,6 +88,10 @@ func (m *fileMigration) provider(entry document.Entry, source string) *piece {
 			}
 		default:
 			p.candidates[name] = m.value(node)
+			if isNeeded(row.Fields[name], p.candidates[name]) {
+				// Without it, nothing is generated to compare with.
+				_ = unstructured.SetNestedField(fields, p.candidates[name], "settings", name)
+			}
 		}
 	}
 	return p

@@ -88,7 +88,7 @@ func stateElsewhere(local *serverconfig.LocalState) []string {
 	if len(local.Backends) > 0 {
 		ways = append(ways, "keep the storage backends in databases: set spec.storage")
 	}
-	for _, api := range []parse.ProviderAPI{parse.APIVectorIO, {Name: "files"}} {
+	for _, api := range []parse.ProviderAPI{parse.APIVectorIO, parse.APIOf("files")} {
 		var ids []string
 		for _, p := range local.Providers {
 			if p.API == api.Name {
@@ -97,11 +97,11 @@ func stateElsewhere(local *serverconfig.LocalState) []string {
 		}
 		switch {
 		case len(ids) == 0:
-		case api.Field != "":
+		case api == parse.APIVectorIO:
 			ways = append(ways, "configure a remote provider with the id "+strings.Join(ids, " and one with ")+" in "+
 				"spec.providers."+api.Field)
-		default:
-			ways = append(ways, "use a base configuration or spec.overrideConfig with a remote provider of "+api.Name)
+		default: // the API has one provider
+			ways = append(ways, "configure a remote provider in spec.providers."+api.Field)
 		}
 	}
 	return ways

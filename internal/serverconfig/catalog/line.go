@@ -266,6 +266,12 @@ func (l *Line) ProviderTypes(api string) []string {
 	return types
 }
 
+// HasOneProvider reports whether an API has exactly one provider: the server uses the last one in the list.
+func (l *Line) HasOneProvider(api string) bool {
+	described, known := l.APIs[api]
+	return known && described.Table == ""
+}
+
 // APINames returns the names of the APIs that have providers, sorted.
 func (l *Line) APINames() []string { return slices.Sorted(maps.Keys(l.APIs)) }
 

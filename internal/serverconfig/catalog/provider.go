@@ -21,6 +21,8 @@ type Provider struct {
 	Region string `yaml:"region,omitempty"`
 	// DeploymentName is the config field of the deployment's name, or "".
 	DeploymentName string `yaml:"deploymentName,omitempty"`
+	// DeploymentIsModel means that the deployment's name is the name of the provider's models on the model server.
+	DeploymentIsModel bool `yaml:"deploymentIsModel,omitempty"`
 	// ToolGroup is the tool group of the type: "builtin::websearch".
 	ToolGroup string `yaml:"toolGroup,omitempty"`
 	// Needs are the APIs that the type requires, sorted.
@@ -77,17 +79,6 @@ func (p *Provider) FieldNames() []string {
 	var names []string
 	for _, name := range slices.Sorted(maps.Keys(p.Fields)) {
 		if p.Fields[name].AliasOf == "" {
-			names = append(names, name)
-		}
-	}
-	return names
-}
-
-// StoreFields returns the required fields that refer to a storage backend of this kind, sorted.
-func (p *Provider) StoreFields(kind StoreKind) []string {
-	var names []string
-	for _, name := range p.FieldNames() {
-		if field := p.Fields[name]; field.Required && field.Store == kind {
 			names = append(names, name)
 		}
 	}

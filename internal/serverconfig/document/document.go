@@ -120,6 +120,11 @@ func (d *Document) PutProvider(api, id string, entry *yaml.Node) {
 	list.Content = content
 }
 
+// ReplaceProviders replaces all entries of the API by one.
+func (d *Document) ReplaceProviders(api string, entry *yaml.Node) {
+	d.EnsureProviders(api).Content = []*yaml.Node{entry}
+}
+
 // Identities returns the ids of the providers of an API in order.
 func (d *Document) Identities(api string) []Identity {
 	var ids []Identity

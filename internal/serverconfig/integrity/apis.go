@@ -18,6 +18,7 @@ import (
 // apis checks that the release line has all APIs in the configuration, and that required APIs have a provider. An image
 // with external_apis_dir is not checked.
 func (c *check) apis() {
+	c.oneProvider()
 	if c.doc.Section("external_apis_dir") != nil {
 		return
 	}
@@ -37,6 +38,20 @@ func (c *check) apis() {
 		if _, ok := c.line.APIs[api]; !ok {
 			c.unknownAPI(api, "providers."+api)
 		}
+	}
+}
+
+// oneProvider reports further providers of the spec for an API that has only one.
+func (c *check) oneProvider() {
+	for _, group := range c.groups {
+		if len(group.Providers) < 2 || !c.line.HasOneProvider(group.API.Name) {
+			continue
+		}
+		c.problems.Add(problem.Problem{
+			Reason: problem.ConflictingFields, Path: group.Providers[1].Path, Type: field.ErrorTypeForbidden,
+			Detail: fmt.Sprintf("the API %s has one provider, which is that of %s", group.API.Name, group.Providers[0].Path),
+			Fix:    "keep one of them",
+		})
 	}
 }
 

@@ -16,27 +16,6 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 )
 
-// externalAPIs are the APIs of spec.externalProviders in processing order.
-var externalAPIs = []ProviderAPI{
-	APIInference, APISafety, APIVectorIO, APIToolRuntime,
-	{Field: "agents", Name: "agents"},
-	{Field: "responses", Name: "responses"},
-	{Field: "datasetIo", Name: "datasetio"},
-	{Field: "scoring", Name: "scoring"},
-	{Field: "eval", Name: "eval"},
-	{Field: "postTraining", Name: "post_training"},
-	{Field: "files", Name: "files"},
-	{Field: "fileProcessors", Name: "file_processors"},
-	{Field: "batches", Name: "batches"},
-	{Field: "interactions", Name: "interactions"},
-	{Field: "messages", Name: "messages"},
-	{Field: "skills", Name: "skills"},
-	{Field: "containerRuntime", Name: "container_runtime"},
-}
-
-// ExternalAPIs returns the APIs of spec.externalProviders.
-func ExternalAPIs() []ProviderAPI { return slices.Clone(externalAPIs) }
-
 // ExternalProvider is a parsed entry of spec.externalProviders.
 type ExternalProvider struct {
 	// Provider holds the fields shared with spec.providers. Its Type is empty, because the package defines it.
@@ -79,9 +58,9 @@ func parseExternal(raw *apiextensionsv1.JSON, inline []ProviderGroup) ([]Externa
 	}
 	o := newObject(path, m)
 	var providers []ExternalProvider
-	names := make([]string, len(externalAPIs))
-	for i, api := range externalAPIs {
-		names[i] = api.Field
+	var names []string
+	for _, api := range ConfigurableAPIs() {
+		names = append(names, api.Field)
 		if v, ok := o.take(api.Field); ok {
 			found, problems := parseExternalAPI(v, api, path.Child(api.Field))
 			providers = append(providers, found...)

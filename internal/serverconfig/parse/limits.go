@@ -80,13 +80,9 @@ func openFields(spec *v1alpha2.LlamaStackDistributionSpec) []openField {
 	root := field.NewPath("spec")
 	if p := spec.Providers; p != nil {
 		providers := root.Child("providers")
-		fields = append(fields,
-			openField{providers.Child(APIInference.Field), p.Inference, limits.ProvidersPerAPI},
-			openField{providers.Child(APISafety.Field), p.Safety, limits.ProvidersPerAPI},
-			openField{providers.Child(APIVectorIO.Field), p.VectorIo, limits.ProvidersPerAPI},
-			openField{providers.Child(APIToolRuntime.Field), p.ToolRuntime, limits.ProvidersPerAPI},
-			openField{providers.Child(APITelemetry.Field), p.Telemetry, limits.ProvidersPerAPI},
-		)
+		for _, name := range fieldsInOrder(p) {
+			fields = append(fields, openField{providers.Child(name), p.Field(name), limits.ProvidersPerAPI})
+		}
 	}
 	list := func(path *field.Path, items []apiextensionsv1.JSON) {
 		for i := range items {

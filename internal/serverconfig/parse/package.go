@@ -172,7 +172,7 @@ func (p *ProviderPackage) IsFor(api ProviderAPI) bool {
 
 // Placement returns the field of spec.externalProviders for the package, or "" for an unknown API.
 func (p *ProviderPackage) Placement() string {
-	for _, api := range externalAPIs {
+	for _, api := range ConfigurableAPIs() {
 		if p.IsFor(api) {
 			return "spec.externalProviders." + api.Field
 		}

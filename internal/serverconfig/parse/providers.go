@@ -17,23 +17,6 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 )
 
-// ProviderAPI is an API in spec.providers or spec.externalProviders.
-type ProviderAPI struct {
-	// Field is the name in the custom resource, such as "vectorIo".
-	Field string
-	// Name is the server's name, such as "vector_io".
-	Name string
-}
-
-// The APIs of spec.providers.
-var (
-	APIInference   = ProviderAPI{Field: "inference", Name: "inference"}
-	APISafety      = ProviderAPI{Field: "safety", Name: "safety"}
-	APIVectorIO    = ProviderAPI{Field: "vectorIo", Name: "vector_io"}
-	APIToolRuntime = ProviderAPI{Field: "toolRuntime", Name: "tool_runtime"}
-	APITelemetry   = ProviderAPI{Field: "telemetry", Name: "telemetry"}
-)
-
 // endpointKinds returns the kinds in endpointFrom of the API's providers: model servers only serve inference.
 func (a ProviderAPI) endpointKinds() []EndpointKind {
 	if a == APIInference {
@@ -87,7 +70,7 @@ func (p *Provider) EffectiveID() string {
 	return p.Type[strings.LastIndex(p.Type, ":")+1:]
 }
 
-// parseProviders parses spec.providers into one group for each API with providers, in the order of ProvidersSpec. It
+// parseProviders parses spec.providers into one group for each API with providers, in the order of APIs. It
 // checks that ids are valid, unique over all APIs, and present in lists.
 func parseProviders(spec *v1alpha2.ProvidersSpec) ([]ProviderGroup, problem.List) {
 	if spec == nil {
@@ -95,20 +78,18 @@ func parseProviders(spec *v1alpha2.ProvidersSpec) ([]ProviderGroup, problem.List
 	}
 	var groups []ProviderGroup
 	var problems problem.List
-	for _, f := range []struct {
-		api ProviderAPI
-		raw *apiextensionsv1.JSON
-	}{
-		{APIInference, spec.Inference},
-		{APISafety, spec.Safety},
-		{APIVectorIO, spec.VectorIo},
-		{APIToolRuntime, spec.ToolRuntime},
-		{APITelemetry, spec.Telemetry},
-	} {
-		providers, found := parseProviderField(f.raw, field.NewPath("spec", "providers", f.api.Field), f.api.endpointKinds())
+	path := field.NewPath("spec", "providers")
+	for _, name := range fieldsInOrder(spec) {
+		at := slices.IndexFunc(allAPIs(), func(api ProviderAPI) bool { return api.Field == name })
+		if at < 0 {
+			problems = append(problems, unknownField(path, name, apiFields(), ""))
+			continue
+		}
+		api := allAPIs()[at]
+		providers, found := parseProviderField(spec.Field(name), path.Child(name), api.endpointKinds())
 		problems = append(problems, found...)
 		if len(providers) > 0 {
-			groups = append(groups, ProviderGroup{API: f.api, Providers: providers})
+			groups = append(groups, ProviderGroup{API: api, Providers: providers})
 		}
 	}
 	return groups, append(problems, duplicateIDs(groups)...)
@@ -274,24 +255,32 @@ func checkProviderID(p *Provider, path *field.Path) problem.List {
 	return nil
 }
 
-// duplicateIDs reports each id with more than one provider in any API, with all paths.
+// duplicateIDs reports each id with more than one provider, with all paths: in any of the APIs with a field in the schema,
+// or in one of the others, several of which have a type of the name builtin.
 func duplicateIDs(groups []ProviderGroup) problem.List {
-	users := map[string][]string{}
+	users, details := map[[2]string][]string{}, map[string]string{"": "ids must be unique over all APIs, and this one is " +
+		"used by "}
 	for _, g := range groups {
+		scope := ""
+		if slices.Index(allAPIs(), g.API) > slices.Index(allAPIs(), APITelemetry) {
+			scope = g.API.Name
+			details[scope] = "ids must be unique in an API, and this one is used by "
+		}
 		for i := range g.Providers {
 			p := &g.Providers[i]
 			if p.Type == "" || (p.ID == "" && len(g.Providers) > 1) {
 				continue // already reported
 			}
-			users[p.EffectiveID()] = append(users[p.EffectiveID()], p.Path)
+			key := [2]string{p.EffectiveID(), scope}
+			users[key] = append(users[key], p.Path)
 		}
 	}
 	var problems problem.List
-	for _, id := range slices.Sorted(maps.Keys(users)) {
-		if at := users[id]; len(at) > 1 {
+	for _, key := range slices.SortedFunc(maps.Keys(users), func(a, b [2]string) int { return slices.Compare(a[:], b[:]) }) {
+		if at := users[key]; len(at) > 1 {
 			problems = append(problems, newProblem(problem.Problem{
-				Reason: problem.DuplicateProviderID, Path: at[len(at)-1] + ".id", Type: field.ErrorTypeDuplicate, Value: id,
-				Detail: "ids must be unique over all APIs, and this one is used by " + limits.List(at, " and "),
+				Reason: problem.DuplicateProviderID, Path: at[len(at)-1] + ".id", Type: field.ErrorTypeDuplicate, Value: key[0],
+				Detail: details[key[1]] + limits.List(at, " and "),
 				Fix:    "use unique ids",
 			}))
 		}

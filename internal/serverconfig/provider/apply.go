@@ -6,6 +6,8 @@ import (
 	"context"
 	"slices"
 
+	"go.yaml.in/yaml/v3"
+
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/document"
@@ -37,7 +39,7 @@ func Apply(
 			}
 			p := Resolve(group.API, &group.Providers[i], line, problems)
 			entry := p.entry(templateFor(fromBase, p), doc)
-			doc.PutProvider(group.API.Name, p.ID(), entry)
+			put(doc, line, group.API.Name, p.ID(), entry)
 			env.Add(p.variables...)
 			(&requiredCheck{schema: p.schema, spec: p.spec, given: env.Given(), problems: problems}).check(document.Child(entry,
 				"config"))
@@ -45,4 +47,13 @@ func Apply(
 		}
 	}
 	return entries
+}
+
+// put adds a provider to the configuration. It replaces the one with the same id, or that of an API that has only one.
+func put(doc *document.Document, line *catalog.Line, api, id string, entry *yaml.Node) {
+	if line != nil && line.HasOneProvider(api) {
+		doc.ReplaceProviders(api, entry)
+		return
+	}
+	doc.PutProvider(api, id, entry)
 }

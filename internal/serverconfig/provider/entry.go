@@ -16,13 +16,14 @@ type template struct {
 	sameID bool
 }
 
-// templateFor returns the base's entry with the provider's type and id, or else the first one of its type.
+// templateFor returns the base's entry with the provider's type and id, or else the first one of its type. That of an API
+// with one provider keeps its data under another id.
 func templateFor(base []*yaml.Node, p *Provider) template {
 	var found template
 	for _, n := range base {
 		if entry := (document.Entry{Node: n}); entry.Type() != p.name {
 			continue
-		} else if entry.Identity().ID == p.ID() {
+		} else if entry.Identity().ID == p.ID() || p.line.HasOneProvider(p.api) {
 			return template{entry: n, sameID: true}
 		}
 		if found.entry == nil {

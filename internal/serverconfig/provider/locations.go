@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
+	"maps"
 	"path"
 	"regexp"
 	"slices"
@@ -69,18 +70,7 @@ func (l locations) fillRequired(config, base, root *yaml.Node) {
 	if l.row == nil {
 		return
 	}
-	for _, kind := range []catalog.StoreKind{catalog.KV, catalog.SQL} {
-		for _, name := range l.row.StoreFields(kind) {
-			if document.Child(config, name) != nil {
-				continue
-			}
-			store := &yaml.Node{Kind: yaml.MappingNode}
-			document.Set(store, "backend", document.String(storage.DefaultBackend(document.Child(document.Child(root,
-				"storage"), "backends"), kind)))
-			document.Set(store, kind.LocationField(), document.String(l.name(kind, []string{name})))
-			document.Set(config, name, store)
-		}
-	}
+	l.fillStores(config, l.row.Fields, nil, document.Child(document.Child(root, "storage"), "backends"))
 	if name := l.row.DataPath; name != "" && l.row.Fields[name].Required && document.Child(config, name) == nil {
 		document.Set(config, name, document.String(l.dataFile(baseDirectory(base), dataFileExtension)))
 	}
@@ -88,6 +78,34 @@ func (l locations) fillRequired(config, base, root *yaml.Node) {
 		field := l.row.Fields[name]
 		if _, exists := document.IndexOf(config, name); field.Required && field.Nullable && !exists {
 			document.Set(config, name, document.Value(nil))
+		}
+	}
+}
+
+// fillStores sets the required stores among the fields of a map, and in its required maps.
+func (l locations) fillStores(config *yaml.Node, fields map[string]catalog.Field, steps []string,
+	backends *yaml.Node) {
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
+		field, at := fields[name], append(slices.Clip(steps), name)
+		existing := document.Child(config, name)
+		switch {
+		case !field.Required || field.AliasOf != "":
+		case field.Store != "" && existing == nil:
+			store := &yaml.Node{Kind: yaml.MappingNode}
+			document.Set(store, "backend", document.String(storage.DefaultBackend(backends, field.Store)))
+			document.Set(store, field.Store.LocationField(), document.String(l.name(field.Store, at)))
+			document.Set(config, name, store)
+		case field.Store == "" && field.Object != "" && field.Type == catalog.TypeMap:
+			inner := existing
+			switch {
+			case inner == nil:
+				inner = &yaml.Node{Kind: yaml.MappingNode}
+			case inner.Kind != yaml.MappingNode:
+				continue // the check of the settings reports it
+			}
+			if l.fillStores(inner, l.inner(field), at, backends); existing == nil && len(inner.Content) > 0 {
+				document.Set(config, name, inner)
+			}
 		}
 	}
 }

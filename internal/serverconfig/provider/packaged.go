@@ -56,7 +56,7 @@ func (e *PackagedEntry) Put(doc *document.Document, line *catalog.Line, env *env
 			document.Set(entry, "config", config)
 		}
 	}
-	doc.PutProvider(e.API.Name, p.ID(), entry)
+	put(doc, line, e.API.Name, p.ID(), entry)
 	env.Add(p.variables...)
 	return p.statusEntry(entry)
 }

@@ -78,7 +78,7 @@ func (c typeCheck) reportUnknown() {
 		c.problems.Add(unknown)
 		return
 	}
-	if hint == "" {
+	if hint == "" && len(names) > 0 {
 		hint = "known are " + strings.Join(names, ", ") + "; "
 	}
 	unknown.Severity, unknown.Type, unknown.Value = problem.Warning, "", nil
@@ -120,7 +120,7 @@ func (c typeCheck) onOtherLines() (found, otherLines string) {
 
 // inOtherAPI returns the API that has the type.
 func (c typeCheck) inOtherAPI() (parse.ProviderAPI, bool) {
-	for _, api := range []parse.ProviderAPI{parse.APIInference, parse.APISafety, parse.APIVectorIO, parse.APIToolRuntime} {
+	for _, api := range parse.ConfigurableAPIs() {
 		for _, candidate := range candidates(c.written) {
 			if _, ok := c.line.Provider(api.Name, candidate); ok {
 				return api, true

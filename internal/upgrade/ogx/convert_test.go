@@ -389,6 +389,48 @@ resources:
 	}
 }
 
+// An API with one provider has an object without an id in an OGXServer, or a list of custom ones.
+//
+// Proves: R98, R99.
+func TestProvidersOfEveryAPIComeBack(t *testing.T) {
+	object := tree(t, header+`
+  distribution: {name: starter}
+  providers:
+    files:
+      provider: s3
+      endpoint: http://minio:9000
+      settings: {bucket_name: documents, region: eu-central-1}
+      secretRefs: {aws_access_key_id: {name: s3, key: id}, aws_secret_access_key: {name: s3, key: secret}}
+    fileProcessors: {provider: docling-serve, endpoint: "http://docling:5001", apiKey: {name: docling, key: key}}
+    batches: {id: mine, provider: reference, settings: {max_concurrent_batches: 2}}
+    responses: {provider: builtin, settings: {compaction_config: {default_compact_threshold: 9000}}}
+`)
+	there, findings := from(object)
+	want := tree(t, `
+files:
+  remote:
+    s3:
+      endpointUrl: http://minio:9000
+      bucketName: documents
+      region: eu-central-1
+      awsAccessKeyId: {name: s3, key: id}
+      awsSecretAccessKey: {name: s3, key: secret}
+fileProcessors: {remote: {doclingServe: {baseUrl: "http://docling:5001", apiKey: {name: docling, key: key}}}}
+batches: {inline: {custom: [{id: mine, type: "inline::reference", settings: {max_concurrent_batches: 2}}]}}
+responses: {inline: {builtin: {compactionConfig: {defaultCompactThreshold: 9000}}}}
+`)
+	if diff := cmp.Diff(want, there["spec"].(map[string]any)["providers"]); diff != "" || len(lost(findings)) > 0 {
+		t.Errorf("lost %v (-want +got):\n%s", findings, diff)
+	}
+	if refused := ogx.Refused(there); len(refused) > 0 {
+		t.Error(refused)
+	}
+	back, findings := to(there)
+	if diff := cmp.Diff(object["spec"].(map[string]any)["providers"], back["spec"].(map[string]any)["providers"]); diff != "" || len(lost(findings)) > 0 {
+		t.Errorf("lost %v (-want +got):\n%s", findings, diff)
+	}
+}
+
 // Proves: R98 (a model without a provider stays with the first one, although OGXServer lists typed providers first).
 func TestModelsKeepTheirDefaultProvider(t *testing.T) {
 	there, findings := from(tree(t, header+`

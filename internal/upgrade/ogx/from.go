@@ -270,7 +270,10 @@ func serverPort(object map[string]any) any {
 }
 
 // apis are the APIs of spec.providers that both kinds have.
-var apis = []parse.ProviderAPI{parse.APIInference, parse.APIVectorIO, parse.APIToolRuntime}
+var apis = []parse.ProviderAPI{
+	parse.APIInference, parse.APIVectorIO, parse.APIToolRuntime, parse.APIOf("files"), parse.APIOf("file_processors"),
+	parse.APIOf("batches"), parse.APIOf("responses"),
+}
 
 // fromProviders converts the providers, and returns the id of the default provider of models; empty for that of the
 // base configuration.
@@ -416,6 +419,10 @@ func addProvider(to map[string]any, api parse.ProviderAPI, e *entry) {
 	if at >= 0 {
 		if typed, fits := rows[at].typed(e); fits {
 			path, converted = rows[at].path(), typed
+			if rows[at].isSingle() {
+				put(to, path, typed)
+				return
+			}
 		}
 	}
 	existing, _ := get(to, path).([]any)

@@ -273,7 +273,7 @@ spec:
         custom: [{type: "remote::x", more: 1}]
 status: {phase: Ready}
 `, []string{
-			"spec.baseConfig", "spec.monitoring.interval", "spec.overrideConfig.key", "spec.providers.files",
+			"spec.baseConfig", "spec.monitoring.interval", "spec.overrideConfig.key",
 			"spec.providers.inference.remote.custom[0].more", "spec.providers.inference.remote.other",
 			"spec.providers.inference.remote.vllm[0].maxTokens", "spec.providers.inference.remote.vllm[0].unknown",
 			"spec.registryRefreshIntervalSeconds", "spec.tls.identity",

@@ -38,6 +38,15 @@ var rows = []row{
 	{"toolRuntime", "remote.tavilySearch", "remote::tavily-search", nil},
 	{"toolRuntime", "remote.modelContextProtocol", "remote::model-context-protocol", nil},
 	{"toolRuntime", "inline.fileSearch", "inline::file-search", nil},
+	{"files", "remote.s3", "remote::s3", nil},
+	{"files", "inline.localfs", "inline::localfs", nil},
+	{"fileProcessors", "remote.doclingServe", "remote::docling-serve", nil},
+	{"fileProcessors", "inline.auto", "inline::auto", nil},
+	{"fileProcessors", "inline.docling", "inline::docling", nil},
+	{"fileProcessors", "inline.markitdown", "inline::markitdown", nil},
+	{"fileProcessors", "inline.pypdf", "inline::pypdf", nil},
+	{"batches", "inline.reference", "inline::reference", nil},
+	{"responses", "inline.builtin", "inline::builtin", nil},
 }
 
 // fractions are the fields that are texts in OGXServer and numbers in the server's configuration.
@@ -57,8 +66,16 @@ const vectorIndex = "vectorIndex"
 
 func (r *row) path() string { return "spec.providers." + r.api + "." + r.list }
 
+// isSingle reports whether the row is an object without an id instead of a list.
+func (r *row) isSingle() bool { return schema().find(r.path()+"[]") == nil }
+
 // node returns the schema of an entry.
-func (r *row) node() *node { return schema().find(r.path() + "[]") }
+func (r *row) node() *node {
+	if r.isSingle() {
+		return schema().find(r.path())
+	}
+	return schema().find(r.path() + "[]")
+}
 
 // server returns the server's name of a field.
 func (r *row) server(name string) string {
@@ -86,7 +103,12 @@ func defaultID(providerType string) string { return strings.ReplaceAll(providerT
 
 // typed converts the entry to the row's fields; false if the row cannot hold all of it.
 func (r *row) typed(e *entry) (map[string]any, bool) {
-	typed, used := map[string]any{"id": e.id}, 0
+	typed, used := map[string]any{}, 0
+	if _, short, _ := strings.Cut(e.providerType, "::"); !r.isSingle() {
+		typed["id"] = e.id
+	} else if e.id != short && e.id != defaultID(e.providerType) {
+		return nil, false
+	}
 	for name, f := range r.node().fields {
 		from := e.config
 		if f.isSecretReference() {

@@ -289,13 +289,16 @@ func toProviders(s *source, to map[string]any) {
 			put(to, base, list)
 		}
 	}
-	for _, name := range []string{"files", "fileProcessors", "batches", "responses"} {
-		s.drop("spec.providers." + name)
-	}
 }
 
 func (s *source) takeTyped(r *row, api parse.ProviderAPI) []any {
 	path := r.path()
+	if r.isSingle() {
+		if object, found := take[map[string]any](s, path); found {
+			return []any{s.fromTyped(r, api, object, path)}
+		}
+		return nil
+	}
 	items, _ := take[[]any](s, path)
 	var list []any
 	for i, item := range items {
@@ -305,13 +308,18 @@ func (s *source) takeTyped(r *row, api parse.ProviderAPI) []any {
 			s.lose(at, item, "", "")
 			continue
 		}
-		e, invalid := r.entry(object)
-		for _, name := range invalid {
-			s.lose(memberPath(at, name), object[name], "", "")
-		}
-		list = append(list, e.provider(api))
+		list = append(list, s.fromTyped(r, api, object, at))
 	}
 	return list
+}
+
+// fromTyped converts an entry of the row at a path. Invalid fields are lost.
+func (s *source) fromTyped(r *row, api parse.ProviderAPI, object map[string]any, at string) map[string]any {
+	e, invalid := r.entry(object)
+	for _, name := range invalid {
+		s.lose(memberPath(at, name), object[name], "", "")
+	}
+	return e.provider(api)
 }
 
 func (s *source) takeCustom(base string, api parse.ProviderAPI) []any {
@@ -354,8 +362,10 @@ func (e *entry) provider(api parse.ProviderAPI) map[string]any {
 	if short := e.providerType[strings.Index(e.providerType, "::")+2:]; line.FullType(api.Name, short) == e.providerType {
 		provider["provider"] = short
 	}
-	if e.id == "" {
+	if e.id == "" && !line.HasOneProvider(api.Name) {
 		provider["id"] = defaultID(e.providerType)
+	} else if e.id == "" {
+		delete(provider, "id") // nothing refers to it
 	}
 	if r, known := line.Provider(api.Name, e.providerType); known {
 		if at, isText := endpointOf(r.Endpoint, config); isText {

@@ -92,12 +92,6 @@ var unsaidByDistribution = []unsaid{
 		"change them in " + inRegisteredBase},
 	{"spec.praxisMode", "a LlamaStackDistribution has no Praxis mode",
 		"set spec.auth with provider: upstream-header, and spec.networking.allowedFrom"},
-	{"spec.providers.files", "a LlamaStackDistribution configures no such providers", "add them to " + inRegisteredBase},
-	{"spec.providers.fileProcessors", "a LlamaStackDistribution configures no such providers",
-		"add them to " + inRegisteredBase},
-	{"spec.providers.batches", "a LlamaStackDistribution configures no such providers", "add them to " + inRegisteredBase},
-	{"spec.providers.responses", "a LlamaStackDistribution configures no such providers",
-		"add them to " + inRegisteredBase},
 	{"spec", "is not a known field of OGXServer, or has a wrong value",
 		"correct it, or convert the field of a newer release by hand"},
 }
