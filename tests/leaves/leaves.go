@@ -29,6 +29,10 @@ func walk(t testing.TB, typ reflect.Type, path string, index []int, found map[st
 		field := typ.Field(i)
 		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
 		fieldPath, fieldIndex := path+"."+name, append(slices.Clone(index), i)
+		if field.Anonymous {
+			walk(t, field.Type, path, fieldIndex, found)
+			continue
+		}
 		inner := field.Type
 		if inner.Kind() == reflect.Pointer {
 			inner = inner.Elem()
