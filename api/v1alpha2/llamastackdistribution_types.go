@@ -60,7 +60,7 @@ type LlamaStackDistributionList struct {
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.overrideConfig) || !has(self.providers)",fieldPath=".overrideConfig",message="overrideConfig excludes providers: remove spec.providers, or put the providers into the ConfigMap and keep spec.overrideConfig alone"
 // +kubebuilder:validation:XValidation:rule="!has(self.overrideConfig) || !has(self.resources)",fieldPath=".overrideConfig",message="overrideConfig excludes resources: remove spec.resources, or register models, tools and shields in the ConfigMap"
-// +kubebuilder:validation:XValidation:rule="!has(self.overrideConfig) || !has(self.storage) || (!has(self.storage.kv) && !has(self.storage.sql))",fieldPath=".overrideConfig",message="overrideConfig excludes storage: remove spec.storage, or configure the storage backends in the ConfigMap"
+// +kubebuilder:validation:XValidation:rule="!has(self.overrideConfig) || !has(self.storage) || !(has(self.storage.kv) || has(self.storage.sql) || has(self.storage.backends) && self.storage.backends.size() > 0)",fieldPath=".overrideConfig",message="overrideConfig excludes storage: remove spec.storage, or configure the storage backends in the ConfigMap"
 // +kubebuilder:validation:XValidation:rule="!has(self.overrideConfig) || !has(self.disabled) || size(self.disabled) == 0",fieldPath=".overrideConfig",message="overrideConfig excludes disabled: remove spec.disabled, or leave the APIs out of the ConfigMap"
 // +kubebuilder:validation:XValidation:rule="!has(self.overrideConfig) || !has(self.auth)",fieldPath=".overrideConfig",message="overrideConfig excludes auth: remove spec.auth, or write server.auth into the ConfigMap"
 type LlamaStackDistributionSpec struct {

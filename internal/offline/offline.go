@@ -228,6 +228,9 @@ func (c *Cluster) noteConfigMaps(r *Resource, in *build.Inputs) {
 	if bundle := in.NamedCABundle(); bundle != nil {
 		refs = append(refs, types.NamespacedName{Namespace: bundle.Namespace, Name: bundle.Name})
 	}
+	for _, bundle := range in.DatabaseCABundles() {
+		refs = append(refs, types.NamespacedName{Namespace: bundle.Namespace, Name: bundle.Name})
+	}
 	if ref, ok := in.OverrideRef(); ok {
 		refs = append(refs, ref)
 		r.override = c.configMaps[ref].document
@@ -346,6 +349,10 @@ func (c *Cluster) inputs(cr *v1alpha2.LlamaStackDistribution) (*build.Inputs, *p
 	in.AssumeReferencesFound()
 	in.AssumeEndpointsFound(&c.Settings.EndpointFrom)
 	in.Distribution, in.CABundle, in.Override, in.Build = distribution, c.caBundle(in), c.override(in), secret.OnCluster
+	in.DatabaseBundles = in.DatabaseCABundles()
+	for i := range in.DatabaseBundles {
+		c.readBundle(in.CR.Namespace, &in.DatabaseBundles[i])
+	}
 	in.NetworkPolicyFlag, in.Forbidden, in.OperatorNamespace = c.Settings.NetworkPolicy, c.Settings.Forbidden,
 		settings.DefaultNamespace
 	in.Edge, in.Mirrors, in.OperatorImage = c.Settings.Edge, c.Settings.Registries.Mirrors, version.Image()
@@ -399,16 +406,21 @@ func (c *Cluster) caBundle(in *build.Inputs) *build.CABundleFact {
 	if found == nil {
 		return build.PlatformCABundle(cr.Namespace, c.configMapData(cr.Namespace, build.PlatformBundle))
 	}
+	c.readBundle(cr.Namespace, found)
+	return found
+}
+
+// readBundle reads the ConfigMap of a CA bundle from the given documents.
+func (c *Cluster) readBundle(namespace string, found *build.CABundleFact) {
 	cm, given := c.configMaps[types.NamespacedName{Namespace: found.Namespace, Name: found.Name}]
-	if given && !cm.usableIn(cr.Namespace) {
+	if given && !cm.usableIn(namespace) {
 		found.State = build.NotAllowed
-		return found
+		return
 	}
 	if !given {
 		found.State = build.Unknown
 	}
 	found.Data = c.configMapData(found.Namespace, found.Name)
-	return found
 }
 
 func (c *Cluster) configMapData(namespace, name string) map[string]string {

@@ -189,7 +189,7 @@ func TestConvertToOGXServerAndBack(t *testing.T) {
 func TestConvertAcceptsNoLossByItself(t *testing.T) {
 	const ours = "apiVersion: llamastack.io/v1alpha2\nkind: LlamaStackDistribution\nmetadata: {name: a}\nspec:\n  distribution: {name: starter}\n  auth: {provider: kubernetes}\n"
 	const theirs = "apiVersion: ogx.io/v1beta1\nkind: OGXServer\nmetadata: {name: a, namespace: b}\nspec:\n  distribution: {name: starter}\n" +
-		"  praxisMode: {enabled: true}\n  storage:\n    backends: {one: {type: kv_postgres}}\n"
+		"  praxisMode: {enabled: true}\n  storage:\n    backends: {one: {type: kv_postgres, host: a, user: u, password: {name: a, key: b}, caCertPath: /ca}}\n"
 	const plain = "---\napiVersion: llamastack.io/v1alpha2\nkind: LlamaStackDistribution\nmetadata: {name: c}\nspec: {distribution: {name: starter}}\n"
 	for _, c := range []struct {
 		text, to, made string
@@ -198,7 +198,7 @@ func TestConvertAcceptsNoLossByItself(t *testing.T) {
 		{ours, ogxVersion, "kind: OGXServer", []string{"6: %s: a: spec.auth: is lost (object): an OGXServer has no authentication settings: configure server.auth "}},
 		{theirs, ownVersion, "kind: LlamaStackDistribution", []string{
 			"6: %s: a: spec.praxisMode: is lost (object): a LlamaStackDistribution has no Praxis mode: set spec.auth with provider: upstream-header, ",
-			"8: %s: a: spec.storage.backends: is lost (object): a LlamaStackDistribution has one kv and one sql backend: set spec.storage.kv ",
+			"8: %s: a: spec.storage.backends.one.caCertPath: is lost (string): a LlamaStackDistribution has no such field of a backend: ",
 		}},
 	} {
 		file := write(t, c.text+plain)

@@ -40,7 +40,9 @@ func hasResources(r *v1alpha2.ResourcesSpec) bool {
 	return r != nil && (len(r.Models) > 0 || len(r.Shields) > 0 || len(r.Tools) > 0 || len(r.VectorStores) > 0)
 }
 
-func hasStorage(s *v1alpha2.StateStorageSpec) bool { return s != nil && (s.KV != nil || s.SQL != nil) }
+func hasStorage(s *v1alpha2.StateStorageSpec) bool {
+	return s != nil && (s.KV != nil || s.SQL != nil || len(s.Backends) > 0 || len(s.Stores) > 0)
+}
 
 // hasProviders reports whether spec.providers has an API, or telemetry, which becomes environment variables.
 func hasProviders(p *v1alpha2.ProvidersSpec) bool {

@@ -49,7 +49,7 @@ func TestPageNamesTheReleaseLinesOfTheCatalog(t *testing.T) {
 		"| FIRST to LAST | for `sql`: host, port, user and database as fields":                       hasCredentials(catalog.CredentialsURLParts),
 		"| FIRST to LAST | for both: the same fields":                                                hasCredentials(catalog.CredentialsParts),
 		"| from FIRST on | for both: the connection string":                                          hasCredentials(catalog.CredentialsURI),
-		"Up to release line LAST, `kv` and `sql` must refer to the same key of the same Secret":      not(hasCredentials(catalog.CredentialsURI)),
+		"Up to release line LAST, the second password is then a field":                               not(hasCredentials(catalog.CredentialsURI)),
 		"From release line FIRST on, nothing is shared":                                              hasCredentials(catalog.CredentialsURI),
 		"On release lines FIRST to LAST, several workers need `server.host`":                         func(l *catalog.Line) bool { return l.HostForWorkers },
 		"From release line FIRST on, the server registers vector stores. On release line 0.3":        registersVectorStores,

@@ -69,6 +69,8 @@ var growing = map[string]struct {
 	"pod labels":       {50, `"workload":{"podMetadata":{"labels":{#}}}`, `"l#":"v"`},
 	"pod annotations":  {50, `"workload":{"podMetadata":{"annotations":{#}}}`, `"a#":"v"`},
 	"resourceClaims":   {20, `"workload":{"resourceClaims":[#]}`, `{"name":"c#","resourceClaimName":"c#"}`},
+	"backends":         {20, `"storage":{"backends":{#}}`, `"kv#":{"type":"kv_postgres","connectionString":{"name":"s","key":"k#"}}`},
+	"stores":           {20, `"storage":{"stores":{#}}`, `"s#":{"backend":"sql_default"}`},
 	"envFrom":          {20, `"workload":{"overrides":{"envFrom":[#]}}`, `{"secretRef":{"name":"s#"}}`},
 }
 

@@ -42,6 +42,7 @@ var texts = map[string]string{
 	"spec.auth.provider": "kubernetes", "spec.disabled": "eval", "spec.workload.storage.mountPath": "/x",
 	"spec.workload.storage.accessModes": "ReadWriteMany", "spec.workload.storage.whenDeleted": "Retain",
 	"spec.storage.kv.type": "redis", "spec.storage.kv.endpoint": "x:6379", "spec.storage.sql.type": "postgres",
+	"spec.storage.kv.sslMode": "require", "spec.storage.sql.sslMode": "require",
 }
 
 // byType has the values of other fields, by Go type.
@@ -56,6 +57,8 @@ var byType = values(
 	[]corev1.EnvFromSource{{SecretRef: &corev1.SecretEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: "x"}}}},
 	[]corev1.LocalObjectReference{{Name: "x"}},
 	[]v1alpha2.VectorStore{{Name: "x", EmbeddingModel: "y"}},
+	map[string]v1alpha2.StorageBackend{"kv_default": {Type: "kv_sqlite"}},
+	map[string]apiextensionsv1.JSON{"inference": {Raw: []byte(`{"backend":"mine"}`)}},
 	resource.MustParse("3Gi"),
 	intstr.FromInt32(1),
 	[]corev1.EnvVar{{Name: "X", Value: "x"}},

@@ -32,6 +32,10 @@ func walk(t testing.TB, typ reflect.Type, path string, index []int, found map[st
 		if name == "-" { // the fields that the schema does not name: one stands for all
 			fieldPath = path + ".files"
 		}
+		if field.Anonymous {
+			walk(t, field.Type, path, fieldIndex, found)
+			continue
+		}
 		inner := field.Type
 		if inner.Kind() == reflect.Pointer {
 			inner = inner.Elem()

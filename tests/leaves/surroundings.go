@@ -37,28 +37,50 @@ var surroundings = map[string]func(*v1alpha2.LlamaStackDistributionSpec){
 	"spec.storage.kv.type":     func(s *v1alpha2.LlamaStackDistributionSpec) { kvStorage(s).Endpoint = new("redis:6379") },
 	"spec.storage.kv.endpoint": func(s *v1alpha2.LlamaStackDistributionSpec) { kvStorage(s).Type = new(v1alpha2.KVStorageRedis) },
 	"spec.storage.kv.password": func(s *v1alpha2.LlamaStackDistributionSpec) {
-		*kvStorage(s) = v1alpha2.KVStorageSpec{
-			Type: new(v1alpha2.KVStorageRedis), Endpoint: new("redis:6379"), Password: &v1alpha2.SecretKeyRef{Name: new("a"), Key: new("b")},
-		}
+		kv := kvStorage(s)
+		kv.Type, kv.Endpoint, kv.Password = new(v1alpha2.KVStorageRedis), new("redis:6379"), reference()
 	},
 	"spec.storage.kv.password.secretKeyRef": func(s *v1alpha2.LlamaStackDistributionSpec) {
-		*kvStorage(s) = v1alpha2.KVStorageSpec{Type: new(v1alpha2.KVStorageRedis), Endpoint: new("redis:6379"), Password: nestedReference()}
+		kv := kvStorage(s)
+		kv.Type, kv.Endpoint, kv.Password = new(v1alpha2.KVStorageRedis), new("redis:6379"), nestedReference()
 	},
 	"spec.storage.kv.connectionString": func(s *v1alpha2.LlamaStackDistributionSpec) {
-		*kvStorage(s) = v1alpha2.KVStorageSpec{Type: new(v1alpha2.KVStoragePostgres), ConnectionString: &v1alpha2.SecretKeyRef{Name: new("a"), Key: new("b")}}
+		kv := kvStorage(s)
+		kv.Type, kv.ConnectionString = new(v1alpha2.KVStoragePostgres), reference()
 	},
 	"spec.storage.kv.connectionString.secretKeyRef": func(s *v1alpha2.LlamaStackDistributionSpec) {
-		*kvStorage(s) = v1alpha2.KVStorageSpec{Type: new(v1alpha2.KVStoragePostgres), ConnectionString: nestedReference()}
+		kv := kvStorage(s)
+		kv.Type, kv.ConnectionString = new(v1alpha2.KVStoragePostgres), nestedReference()
 	},
-	"spec.storage.sql.type": func(s *v1alpha2.LlamaStackDistributionSpec) {
-		sqlStorage(s).ConnectionString = &v1alpha2.SecretKeyRef{Name: new("a"), Key: new("b")}
+	"spec.storage.stores": func(s *v1alpha2.LlamaStackDistributionSpec) {
+		s.Storage = &v1alpha2.StateStorageSpec{Backends: map[string]v1alpha2.StorageBackend{"mine": {Type: "sql_sqlite"}}}
 	},
+	"spec.storage.kv.host":     kvParts,
+	"spec.storage.kv.port":     kvParts,
+	"spec.storage.kv.database": kvParts,
+	"spec.storage.kv.user":     kvParts,
+	"spec.storage.kv.sslMode":  kvParts,
+	"spec.storage.kv.caBundle": kvParts,
+	"spec.storage.sql.type":    func(s *v1alpha2.LlamaStackDistributionSpec) { sqlStorage(s).ConnectionString = reference() },
 	"spec.storage.sql.connectionString": func(s *v1alpha2.LlamaStackDistributionSpec) {
-		*sqlStorage(s) = v1alpha2.SQLStorageSpec{Type: new(v1alpha2.SQLStoragePostgres), ConnectionString: &v1alpha2.SecretKeyRef{Name: new("a"), Key: new("b")}}
+		sql := sqlStorage(s)
+		sql.Type, sql.ConnectionString = new(v1alpha2.SQLStoragePostgres), reference()
 	},
 	"spec.storage.sql.connectionString.secretKeyRef": func(s *v1alpha2.LlamaStackDistributionSpec) {
-		*sqlStorage(s) = v1alpha2.SQLStorageSpec{Type: new(v1alpha2.SQLStoragePostgres), ConnectionString: nestedReference()}
+		sql := sqlStorage(s)
+		sql.Type, sql.ConnectionString = new(v1alpha2.SQLStoragePostgres), nestedReference()
 	},
+	"spec.storage.sql.host":     sqlParts,
+	"spec.storage.sql.port":     sqlParts,
+	"spec.storage.sql.database": sqlParts,
+	"spec.storage.sql.user":     sqlParts,
+	"spec.storage.sql.password": sqlParts,
+	"spec.storage.sql.password.secretKeyRef": func(s *v1alpha2.LlamaStackDistributionSpec) {
+		sqlParts(s)
+		s.Storage.SQL.Password = nestedReference()
+	},
+	"spec.storage.sql.sslMode":  sqlParts,
+	"spec.storage.sql.caBundle": sqlParts,
 }
 
 // withSafety sets the newest release line with safety, so that it stays when the field is removed.
@@ -85,6 +107,25 @@ func kvStorage(s *v1alpha2.LlamaStackDistributionSpec) *v1alpha2.KVStorageSpec {
 func sqlStorage(s *v1alpha2.LlamaStackDistributionSpec) *v1alpha2.SQLStorageSpec {
 	s.Storage = &v1alpha2.StateStorageSpec{SQL: &v1alpha2.SQLStorageSpec{}}
 	return s.Storage.SQL
+}
+
+// parts returns a database in parts, whose values differ from those of the examples.
+func parts() v1alpha2.DatabaseConnection {
+	return v1alpha2.DatabaseConnection{Host: new("db.example"), User: new("server"), Password: reference()}
+}
+
+func kvParts(s *v1alpha2.LlamaStackDistributionSpec) {
+	kv := kvStorage(s)
+	kv.Type, kv.DatabaseConnection = new(v1alpha2.KVStoragePostgres), parts()
+}
+
+func sqlParts(s *v1alpha2.LlamaStackDistributionSpec) {
+	sql := sqlStorage(s)
+	sql.Type, sql.DatabaseConnection = new(v1alpha2.SQLStoragePostgres), parts()
+}
+
+func reference() *v1alpha2.SecretKeyRef {
+	return &v1alpha2.SecretKeyRef{Name: new("a"), Key: new("b")}
 }
 
 func nestedReference() *v1alpha2.SecretKeyRef {

@@ -85,10 +85,22 @@ type pod struct {
 // those of the test.
 func podFor(t *testing.T, r release, keys keysIn, dsn, ca string) pod {
 	t.Helper()
+	return podWith(t, r, keys, map[string]string{"pg-creds": dsn, "redis-creds": keys.password}, ca, nil)
+}
+
+// podWith builds the pod of a resource with another storage, if given, and the values of the Secrets by name.
+func podWith(t *testing.T, r release, keys keysIn, values map[string]string, ca string, storage *v1alpha2.StateStorageSpec) pod {
+	t.Helper()
 	cr := &v1alpha2.LlamaStackDistribution{}
 	framework.NoError(t, yaml.UnmarshalStrict(fmt.Appendf(nil, storageCR, keys.port), cr))
-	if keys.port == 0 {
-		cr.Spec.Storage.KV = &v1alpha2.KVStorageSpec{Type: new(v1alpha2.KVStoragePostgres), ConnectionString: cr.Spec.Storage.SQL.ConnectionString}
+	switch {
+	case storage != nil:
+		cr.Spec.Storage = storage
+	case keys.port == 0:
+		cr.Spec.Storage.KV = &v1alpha2.KVStorageSpec{
+			Type:               new(v1alpha2.KVStoragePostgres),
+			DatabaseConnection: v1alpha2.DatabaseConnection{ConnectionString: cr.Spec.Storage.SQL.ConnectionString},
+		}
 	}
 	apis, urlField := "apis: [inference]", "base_url"
 	if line, _ := catalog.Get(r.line); !line.APIsMustBeServed {
@@ -100,8 +112,8 @@ func podFor(t *testing.T, r release, keys keysIn, dsn, ca string) pod {
 	base, err := serverconfig.ParseBase("small", fmt.Appendf(nil, storageBase, apis, urlField))
 	framework.NoError(t, err)
 	caBundle := framework.ReadFile(t, ca)
-	if r.line == "0.3" { // it supports no Redis password
-		cr.Spec.Storage.KV.Password = nil
+	if kv := cr.Spec.Storage.KV; r.line == "0.3" && kv != nil && kv.Endpoint != nil { // it supports no Redis password
+		kv.Password = nil
 	}
 	in := build.NewInputs(cr)
 	in.HashKey, in.CABundle = secret.New([]byte(strings.Repeat("k", 32))), in.NamedCABundle()
@@ -109,11 +121,7 @@ func podFor(t *testing.T, r release, keys keysIn, dsn, ca string) pod {
 	in.CABundle.Data = map[string]string{"ca.crt": string(caBundle)}
 	uses, _ := serverconfig.SecretUses(in.Spec)
 	for _, use := range uses {
-		value := dsn
-		if use.Ref.Name == "redis-creds" {
-			value = keys.password
-		}
-		in.Secrets = append(in.Secrets, build.SecretFact{Use: use, Value: secret.New([]byte(value))})
+		in.Secrets = append(in.Secrets, build.SecretFact{Use: use, Value: secret.New([]byte(values[use.Ref.Name]))})
 	}
 	d, problems := build.Build(t.Context(), in)
 	if problems.HasErrors() {
@@ -207,6 +215,52 @@ func tryPasswords(t *testing.T, r release, database *framework.Postgres, hardest
 			t.Errorf("%s as far as %s: %s", files[i], hardest, *problem)
 		}
 	}
+}
+
+// Two databases have a user and a password each, in parts of the spec, and named backends do the same.
+//
+// Proves: R103.
+func TestStorageConnectsToTwoDatabases(t *testing.T) {
+	t.Parallel()
+	database := framework.StartPostgres(t, framework.Loopback)
+	const first, second = "12345", `p@:/#%41?&"' 1`
+	database.Account(t, "keys", first, "keys")
+	database.Account(t, "us@er/ 2", second, "tables")
+	values := map[string]string{"keys": first, "tables": second}
+	parts := func(user, name string) v1alpha2.DatabaseConnection {
+		return v1alpha2.DatabaseConnection{
+			Host: new("localhost"), Port: new(int32(database.Port)), User: &user, Database: &name, SSLMode: new("verify-full"),
+			Password: &v1alpha2.SecretKeyRef{Name: &name, Key: new("password")},
+		}
+	}
+	keys, tables := parts("keys", "keys"), parts("us@er/ 2", "tables")
+	forEachRelease(t, func(t *testing.T, r release) {
+		named := map[string]v1alpha2.StorageBackend{
+			"kv_default":  {Type: "kv_postgres", DatabaseConnection: keys},
+			"sql_default": {Type: "sql_postgres", DatabaseConnection: tables},
+		}
+		if _, ok := lineOf(t, r).Backends["sql_postgres"].Fields["pool_size"]; ok {
+			tuned := named["sql_default"]
+			tuned.PoolSize, tuned.MaxOverflow, tuned.PoolRecycle, tuned.PoolPrePing = new(int32(2)), new(int32(0)), new(int32(60)), new(true)
+			named["sql_default"] = tuned
+		}
+		var cases []map[string]any
+		for _, storage := range []*v1alpha2.StateStorageSpec{
+			{
+				KV:  &v1alpha2.KVStorageSpec{Type: new(v1alpha2.KVStoragePostgres), DatabaseConnection: keys},
+				SQL: &v1alpha2.SQLStorageSpec{Type: new(v1alpha2.SQLStoragePostgres), DatabaseConnection: tables},
+			},
+			{Backends: named},
+		} {
+			p := podWith(t, r, keysIn{}, values, database.CA, storage)
+			cases = append(cases, map[string]any{"config": p.config, "env": p.env})
+		}
+		for i, problem := range runStorage(t, r, cases) {
+			if problem != nil {
+				t.Errorf("case %d: %s", i, *problem)
+			}
+		}
+	})
 }
 
 // runStorage runs storage.py with the cases, and returns an error text or nil for each.

@@ -3,10 +3,12 @@
 package migrate
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -250,6 +252,10 @@ func (m *fileMigration) readStorage() {
 		}
 		switch system {
 		case "postgres":
+			if database := m.databaseParts(backend); database != nil {
+				m.add(&piece{source: source, field: field, value: database})
+				continue
+			}
 			ref := m.secretFor("postgres", "connectionString")
 			m.describeDatabase(ref, backend)
 			m.add(&piece{source: source, field: field, value: map[string]any{"type": "postgres", "connectionString": ref}})
@@ -276,6 +282,34 @@ func (m *fileMigration) readStorage() {
 			m.drop(source, keepFile)
 		}
 	}
+}
+
+// databaseParts returns a PostgreSQL backend of the spec whose parts the file and the variables of the pod give, or nil.
+func (m *fileMigration) databaseParts(backend *yaml.Node) map[string]any {
+	part := func(key string) string {
+		value := m.value(document.Child(backend, key))
+		if text := fmt.Sprint(value); value != nil && !document.HasReference(text) {
+			return text
+		}
+		return ""
+	}
+	host, user, password := part("host"), part("user"), document.Child(backend, "password")
+	port, err := strconv.ParseUint(cmp.Or(part("port"), "5432"), 10, 16)
+	if host == "" || user == "" || password == nil || err != nil {
+		return nil
+	}
+	reference, text := m.credential("postgres", "password", password)
+	if reference == nil || text != "" {
+		return nil
+	}
+	database := map[string]any{"type": "postgres", "host": host, "port": int64(port), "user": user, "password": reference}
+	if name := part("db"); name != "" {
+		database["database"] = name
+	}
+	if mode := part("ssl_mode"); mode != "" {
+		database["sslMode"] = mode
+	}
+	return database
 }
 
 // describeDatabase writes what the file says of a database into the Secret for its connection string.

@@ -18,14 +18,17 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/storage"
 )
 
 // PathCABundle is the field that names the CA bundle.
 const PathCABundle = "spec.networking.tls.caBundle"
 
-// CABundleFact is the result of reading spec.networking.tls.caBundle.
+// CABundleFact is the result of reading spec.networking.tls.caBundle, or that of a database.
 type CABundleFact struct {
 	Namespace, Name string
+	// Path is the field; PathCABundle if empty.
+	Path string `json:"-"`
 	// Keys are the keys to use, all of them; empty means that the operator chooses.
 	Keys   []string
 	Lookup `                  json:"-"`
@@ -43,6 +46,21 @@ func (in *Inputs) NamedCABundle() *CABundleFact {
 		Keys: in.Legacy.CABundleKeys,
 	}
 }
+
+// DatabaseCABundles returns the CA bundles that the databases of spec.storage name.
+func (in *Inputs) DatabaseCABundles() []CABundleFact {
+	var list []CABundleFact
+	backends := storage.Backends(in.CR.Spec.Storage)
+	for i := range backends {
+		if bundle := backends[i].CABundle; bundle != nil {
+			list = append(list, CABundleFact{Namespace: in.CR.Namespace, Name: bundle.ConfigMapName,
+				Path: backends[i].Path + ".caBundle"})
+		}
+	}
+	return list
+}
+
+func (in *Inputs) hasCABundle() bool { return in.CABundle != nil || len(in.DatabaseBundles) > 0 }
 
 // ConfigMaps that platforms inject into namespaces.
 const (
@@ -91,13 +109,25 @@ func withServiceCA(bundle, service string) string {
 	return bundle + service
 }
 
-// caBundle returns the certificates of the bundle that the custom resource names, or of the platform's.
+// caBundle returns the certificates of the bundles that the custom resource names, or of the platform's.
 func (d *Desired) caBundle(in *Inputs) string {
-	f := in.CABundle
-	switch {
-	case f == nil:
-		return ""
-	case f.State == Unknown:
+	var all string
+	if in.CABundle != nil {
+		all = d.certificatesOf(in, in.CABundle)
+	}
+	for i := range in.DatabaseBundles {
+		more := d.certificatesOf(in, &in.DatabaseBundles[i])
+		if all == secret.OnCluster || more == secret.OnCluster {
+			all = secret.OnCluster
+		} else if !strings.Contains(all, more) {
+			all += more
+		}
+	}
+	return all
+}
+
+func (d *Desired) certificatesOf(in *Inputs, f *CABundleFact) string {
+	if f.State == Unknown {
 		return secret.OnCluster
 	}
 	if p := f.absent(f.requiredReference(), in.CR.Namespace, ""); p != nil {
@@ -127,7 +157,7 @@ func (d *Desired) caBundle(in *Inputs) string {
 			return ""
 		}
 		if found.privateKey {
-			d.problems.warn(problem.InvalidConfigMap, PathCABundle, location+" contains a private key, which is not copied",
+			d.problems.warn(problem.InvalidConfigMap, f.path(), location+" contains a private key, which is not copied",
 				"move private keys to a Secret: everyone who can read ConfigMaps can read them")
 		}
 		bundle.WriteString(found.certificates)
@@ -135,9 +165,11 @@ func (d *Desired) caBundle(in *Inputs) string {
 	return bundle.String()
 }
 
+func (f *CABundleFact) path() string { return cmp.Or(f.Path, PathCABundle) }
+
 func (f *CABundleFact) invalid(detail, fix string) problem.Problem {
 	return problem.Problem{
-		Reason: problem.InvalidConfigMap, Path: PathCABundle + ".configMapName", Type: field.ErrorTypeInvalid, Value: f.Name,
+		Reason: problem.InvalidConfigMap, Path: f.path() + ".configMapName", Type: field.ErrorTypeInvalid, Value: f.Name,
 		Detail: detail, Fix: fix,
 	}
 }
@@ -171,7 +203,7 @@ func (f *CABundleFact) keys() ([]string, *problem.Problem) {
 	}
 	lookup := Lookup{ExistingKeys: candidates}
 	return nil, problem.New(problem.Problem{
-		Reason: problem.ConfigMapNotFound, Path: PathCABundle + ".configMapName",
+		Reason: problem.ConfigMapNotFound, Path: f.path() + ".configMapName",
 		Detail: fmt.Sprintf("ConfigMap %s (namespace %s) has neither the key %s nor only one key", f.Name, f.Namespace,
 			strings.Join(bundleKeys, " nor ")),
 		Fix: "add one of them" + lookup.existing(),
@@ -180,7 +212,7 @@ func (f *CABundleFact) keys() ([]string, *problem.Problem) {
 
 func (f *CABundleFact) reference() objects.Reference {
 	return objects.Reference{Kind: objects.KindConfigMap, Namespace: f.Namespace, Name: f.Name, Keys: f.Keys,
-		Path: PathCABundle + ".configMapName"}
+		Path: f.path() + ".configMapName"}
 }
 
 // requiredReference returns the reference, with the default key if the spec names none.

@@ -4,6 +4,8 @@ package build
 
 import (
 	"bytes"
+	"maps"
+	"slices"
 	"strconv"
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/names"
@@ -12,6 +14,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/environment"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/storage"
 )
 
 // derive returns the parts of secret values by variable. It skips missing values; unknown ones are secret.OnCluster.
@@ -36,6 +39,10 @@ func (d *Desired) derive(in *Inputs) map[string]secret.Value {
 		}
 		value := from.part(v.Part)
 		if value.Empty() {
+			if v.Part == environment.PostgresPassword && v.Type != "" || v.Part == environment.PostgresURLPassword {
+				d.problems.Add(invalid(from.fact, in.CR.Namespace, "has no password, which this server release needs, "+
+					"because the server has several databases with passwords"))
+			}
 			continue
 		}
 		for _, defect := range from.defects(v, value) {
@@ -44,7 +51,28 @@ func (d *Desired) derive(in *Inputs) map[string]secret.Value {
 		}
 		values[v.Name] = value
 	}
+	d.checkSharedTLSMode(in, sources)
 	return values
+}
+
+// checkSharedTLSMode reports databases with another TLS mode than the one that all PostgreSQL clients of the server
+// share on this release line.
+func (d *Desired) checkSharedTLSMode(in *Inputs, sources map[string]*source) {
+	var shared *source
+	for i := range d.Config.Env {
+		if v := &d.Config.Env[i]; v.Name == storage.EnvTLSMode && v.Part == environment.PostgresSSLMode {
+			shared = sources[v.Path]
+		}
+	}
+	if shared == nil || shared.dsn == nil {
+		return
+	}
+	for _, path := range slices.Sorted(maps.Keys(sources)) {
+		if s := sources[path]; s != nil && s.dsn != nil && s.dsn.SSLMode != shared.dsn.SSLMode {
+			d.problems.Add(invalid(s.fact, in.CR.Namespace, "has another sslmode than "+shared.fact.Use.Path+
+				", but the databases of this server release share it: use the same one"))
+		}
+	}
 }
 
 // source is a secret value with parts.
@@ -64,16 +92,16 @@ func (d *Desired) readSource(in *Inputs, v *serverconfig.EnvVar) *source {
 	if fact == nil || fact.State != Found || len(fact.Value.TextProblems()) > 0 {
 		return nil // already reported
 	}
-	s := &source{fact: fact, isKnown: !fact.Value.Empty(), hasCABundle: in.CABundle != nil}
+	s := &source{fact: fact, isKnown: !fact.Value.Empty(), hasCABundle: in.hasCABundle()}
 	if !s.isKnown || v.Part == environment.RedisPassword {
 		return s
 	}
-	parsed, err := dsn.Parse(string(fact.Value.Reveal()))
+	parsed, err := databaseOf(v, fact.Value)
 	if err != nil {
 		d.problems.Add(invalid(fact, in.CR.Namespace, err.Error()))
 		return nil
 	}
-	if parsed.Verifies() && in.CABundle == nil {
+	if parsed.Verifies() && !in.hasCABundle() {
 		d.problems.Add(invalid(fact, in.CR.Namespace, "has sslmode="+parsed.SSLMode+
 			", for which the server needs the CA certificate of the database: set a ConfigMap with it in "+
 			"spec.networking.tls.caBundle"))
@@ -81,6 +109,15 @@ func (d *Desired) readSource(in *Inputs, v *serverconfig.EnvVar) *source {
 	}
 	s.dsn = parsed
 	return s
+}
+
+// databaseOf returns the database of a connection string, or of a password and the parts in the spec.
+func databaseOf(v *serverconfig.EnvVar, value secret.Value) (*dsn.DSN, error) {
+	if v.Database == nil {
+		return dsn.Parse(string(value.Reveal()))
+	}
+	return &dsn.DSN{Host: v.Database.Host, Port: v.Database.Port, User: v.Database.User, Database: v.Database.Name,
+		SSLMode: v.Database.SSLMode, Password: string(value.Reveal())}, nil
 }
 
 // defects returns the ways in which the server would change a part by substitution or conversion.
@@ -125,6 +162,10 @@ func (s *source) text(part serverconfig.Part) string {
 		return s.dsn.URLHost()
 	case environment.PostgresURLUser:
 		return encodeAsText(s.dsn.User)
+	case environment.PostgresURLPassword:
+		if s.dsn.Password != "" {
+			return encodeAsText(s.dsn.Password)
+		}
 	case environment.PostgresPassword:
 		return s.dsn.Password
 	case environment.PostgresSSLMode:

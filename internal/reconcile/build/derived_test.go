@@ -4,18 +4,22 @@ package build
 
 import (
 	"encoding/base64"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/yaml"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/expect"
 )
 
 // withStorage returns complete inputs with PostgreSQL, a release line and a connection string.
@@ -133,6 +137,114 @@ func TestDerivedSecretOfOneDatabaseForAllState(t *testing.T) {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 		checkNothingOutsideSecrets(t, made, canary)
+	}
+}
+
+// withBackends returns inputs with these backends, and the values of their Secrets by field.
+func withBackends(t *testing.T, name, backends string, values map[string]string) *Inputs {
+	t.Helper()
+	in := inputs(t, "distribution-only")
+	line, _ := catalog.Get(name)
+	d := *in.Distribution
+	d.Line, d.Base = line, settings.EmbeddedBase("starter", line)
+	in.Distribution = &d
+	in.CR.Spec.Storage = &v1alpha2.StateStorageSpec{}
+	if err := yaml.UnmarshalStrict([]byte(backends), in.CR.Spec.Storage); err != nil {
+		t.Fatal(err)
+	}
+	refreshPods(in)
+	uses, _ := serverconfig.SecretUses(in.Spec)
+	for _, use := range uses {
+		in.Secrets = append(in.Secrets, SecretFact{Use: use, Value: secret.New([]byte(values[use.Path]))})
+	}
+	return in
+}
+
+const twoDatabases = `
+kv: {type: postgres, host: keys.db, user: keys, password: {name: a, key: kv}, sslMode: require}
+sql: {type: postgres, host: db, port: 5433, database: "sta:ck", user: us@er, password: {name: a, key: sql}, sslMode: require}`
+
+// Proves: R103 (two databases have two passwords on every release line).
+func TestDerivedSecretOfTwoDatabasesInParts(t *testing.T) {
+	values := map[string]string{"spec.storage.kv.password": canary + "@", "spec.storage.sql.password": canary + "/1"}
+	for line, want := range map[string]map[string]string{
+		"0.7": {"PGPASSWORD": canary + "@", "PGSSLMODE": "require", "LLSD_STORAGE_SQL_PASSWORD": canary + "%2F1"},
+		"1.3": {"PGPASSWORD": canary + "@", "PGSSLMODE": "require", "LLSD_STORAGE_SQL_PASSWORD": canary + "/1"},
+		catalog.Newest(): {
+			"LLSD_STORAGE_KV_CONNECTION_STRING":  "postgresql://keys:" + canary + "%40@keys.db:5432/keys?sslmode=require",
+			"LLSD_STORAGE_SQL_CONNECTION_STRING": "postgresql://us%40er:" + canary + "%2F1@db:5433/sta%3Ack?sslmode=require",
+		},
+	} {
+		made := build(t, withBackends(t, line, twoDatabases, values))
+		got := map[string]string{}
+		for key, value := range derivedSecret(t, made.Objects).Data {
+			got[key] = string(value)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", line, diff)
+		}
+		checkNothingOutsideSecrets(t, made, canary)
+	}
+}
+
+// Proves: R103, R7.
+func TestDatabasesThatAReleaseLineCannotSeparate(t *testing.T) {
+	const strings = `
+kv: {type: postgres, connectionString: {name: a, key: kv}}
+sql: {type: postgres, connectionString: {name: a, key: sql}}`
+	for name, c := range map[string]struct {
+		line, backends, kv, sql, want string
+	}{
+		"another TLS mode": {
+			"1.3", strings, "postgresql://u:p@a/d?sslmode=require", "postgresql://u:p@b/d", "spec.storage.sql.connectionString",
+		},
+		"another TLS mode where each has its own": {
+			catalog.Newest(), strings, "postgresql://u:p@a/d?sslmode=require", "postgresql://u:p@b/d", "",
+		},
+		"no password":            {"1.3", strings, "postgresql://u:p@a/d", "postgresql://u@b/d", "spec.storage.sql.connectionString"},
+		"no password, for a URL": {"0.7", strings, "postgresql://u:p@a/d", "postgresql://u@b/d", "spec.storage.sql.connectionString"},
+		"a number":               {"1.3", twoDatabases, "p", "12345", "spec.storage.sql.password"},
+		"a number, for a URL":    {"0.7", twoDatabases, "p", "12345", ""},
+		"a number for the first": {"1.3", twoDatabases, "12345", "p", ""},
+	} {
+		field := ".connectionString"
+		if c.backends == twoDatabases {
+			field = ".password"
+		}
+		in := withBackends(t, c.line, c.backends, map[string]string{"spec.storage.kv" + field: c.kv, "spec.storage.sql" + field: c.sql})
+		_, faults := buildWith(t.Context(), in)
+		if got := len(faults) > 0; got != (c.want != "") || got && !mentions(faults, c.want) {
+			t.Errorf("%s: %s", name, faults.Message())
+		}
+		expect.Message(t, name, faults.Message())
+	}
+}
+
+// The CA certificates of a database count like those of spec.networking.tls.caBundle.
+//
+// Proves: R103.
+func TestCABundleOfADatabaseIsTrusted(t *testing.T) {
+	in := withBackends(t, catalog.Newest(), `
+sql: {type: postgres, host: db, user: u, password: {name: a, key: b}, sslMode: verify-full, caBundle: {configMapName: db-ca}}`,
+		map[string]string{"spec.storage.sql.password": canary})
+	if _, faults := buildWith(t.Context(), in); len(faults) == 0 {
+		t.Error("a certificate is verified without a CA certificate")
+	}
+	in.DatabaseBundles = in.DatabaseCABundles()
+	in.DatabaseBundles[0].Data = map[string]string{"ca.crt": certificate}
+	made := build(t, in)
+	if got := string(derivedSecret(t, made.Objects).Data["LLSD_STORAGE_SQL_CONNECTION_STRING"]); !strings.HasSuffix(got, "sslrootcert=%2Fetc%2Fssl%2Fcerts%2Fca-bundle%2Fca-bundle.crt") {
+		t.Errorf("the connection string has no CA certificates")
+	}
+	if !slices.ContainsFunc(made.Objects, func(o objects.Object) bool {
+		cm, ok := o.(*corev1.ConfigMap)
+		return ok && strings.Contains(cm.Data["ca-bundle.crt"], "BEGIN CERTIFICATE")
+	}) {
+		t.Errorf("no ConfigMap has the certificate: %v", kinds(made.Objects))
+	}
+	in.DatabaseBundles[0].State = Missing
+	if _, faults := buildWith(t.Context(), in); !mentions(faults, "spec.storage.sql.caBundle.configMapName") {
+		t.Errorf("a missing ConfigMap: %s", faults.Message())
 	}
 }
 

@@ -20,6 +20,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/document"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/storage"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 )
 
@@ -35,7 +36,7 @@ func (r *report) warnDoubtful(in *Inputs) {
 // use is an address in the spec, to which the server connects.
 type use struct{ address, path string }
 
-// uses returns the addresses in the spec: endpoints, settings of providers, tools, authentication and Redis. It skips
+// uses returns the addresses in the spec: endpoints, settings of providers, tools, authentication and storage. It skips
 // those with environment references.
 func (in *Inputs) uses() []use {
 	var list []use
@@ -60,8 +61,10 @@ func (in *Inputs) uses() []use {
 			add("https://kubernetes.default.svc", "spec.auth.provider")
 		}
 	}
-	if s := in.CR.Spec.Storage; s != nil && s.KV != nil {
-		add(ptr.Deref(s.KV.Endpoint, ""), "spec.storage.kv.endpoint")
+	backends := storage.Backends(in.CR.Spec.Storage)
+	for i := range backends {
+		add(ptr.Deref(backends[i].Endpoint, ""), backends[i].Path+".endpoint")
+		add(ptr.Deref(backends[i].Host, ""), backends[i].Path+".host")
 	}
 	return list
 }

@@ -23,6 +23,10 @@ func inputHash(in *Inputs) string {
 	if in.CABundle != nil {
 		h.Text(canonicalJSON(in.CABundle))
 	}
+	if len(in.DatabaseBundles) > 0 {
+		h.Text("CA bundles of databases")
+		h.Text(canonicalJSON(in.DatabaseBundles))
+	}
 	if in.ServiceCA != "" {
 		h.Text("service CA")
 		h.Text(in.ServiceCA)

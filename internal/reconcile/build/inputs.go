@@ -62,6 +62,8 @@ type Inputs struct {
 	OperatorNamespace string
 	// CABundle is the result of reading spec.networking.tls.caBundle, else the PlatformCABundle, else nil.
 	CABundle *CABundleFact
+	// DatabaseBundles are the results of reading DatabaseCABundles.
+	DatabaseBundles []CABundleFact
 	// ServiceCA has the certificates of ServiceBundle in the namespace as PEM, or is empty.
 	ServiceCA string
 	// Certificate is the result of reading spec.networking.tls.secretName, or nil without TLS or if unreadable.
@@ -213,6 +215,11 @@ func IsLarge(in *Inputs) bool {
 	}
 	if in.CABundle != nil {
 		for _, text := range in.CABundle.Data {
+			size += len(text)
+		}
+	}
+	for i := range in.DatabaseBundles {
+		for _, text := range in.DatabaseBundles[i].Data {
 			size += len(text)
 		}
 	}

@@ -41,6 +41,7 @@ var incomplete = []string{
 	"spec.storage.kv.password{}", "spec.storage.kv.password.secretKeyRef{}",
 	"spec.storage.kv.connectionString{}", "spec.storage.kv.connectionString.secretKeyRef{}",
 	"spec.storage.sql.connectionString{}", "spec.storage.sql.connectionString.secretKeyRef{}", "spec.networking.tls.caBundle{}",
+	"spec.storage.sql.password{}", "spec.storage.sql.password.secretKeyRef{}", "spec.storage.kv.caBundle{}", "spec.storage.sql.caBundle{}",
 }
 
 // onlyTold are settings that are only reported (R39) or that the release line of the inputs lacks (R25).
@@ -154,6 +155,12 @@ func found(t *testing.T, set func(*v1alpha2.LlamaStackDistributionSpec)) *Inputs
 	}
 	if in.CABundle = in.NamedCABundle(); in.CABundle != nil && in.CABundle.Name != "" {
 		in.CABundle.Data = map[string]string{"ca.crt": certificate}
+	}
+	in.DatabaseBundles = in.DatabaseCABundles()
+	for i := range in.DatabaseBundles {
+		if in.DatabaseBundles[i].Name != "" {
+			in.DatabaseBundles[i].Data = map[string]string{"ca.crt": certificate}
+		}
 	}
 	if in.Certificate = CertificateOf(in.CR); in.Certificate != nil {
 		in.Certificate.State = Unknown

@@ -29,6 +29,9 @@ func References(cr *v1alpha2.LlamaStackDistribution) []objects.Reference {
 		list = append(list, objects.Reference{Kind: objects.KindConfigMap, Namespace: cr.Namespace, Name: PlatformBundle,
 			Optional: true})
 	}
+	for _, bundle := range in.DatabaseCABundles() {
+		list = append(list, bundle.reference())
+	}
 	list = append(list, objects.Reference{Kind: objects.KindConfigMap, Namespace: cr.Namespace, Name: ServiceBundle,
 		Optional: true})
 	if certificate := CertificateOf(cr); certificate != nil {
@@ -86,5 +89,9 @@ func (in *Inputs) AssumeReferencesFound() {
 	}
 	if in.Certificate = CertificateOf(in.CR); in.Certificate != nil {
 		in.Certificate.State = Unknown
+	}
+	in.DatabaseBundles = in.DatabaseCABundles()
+	for i := range in.DatabaseBundles {
+		in.DatabaseBundles[i].State = Unknown
 	}
 }

@@ -67,7 +67,13 @@ spec:
 var listedFields = []string{
 	"spec.storage.kv.password",
 	"spec.storage.kv.connectionString",
+	"spec.storage.kv.caBundle.configMapName",
 	"spec.storage.sql.connectionString",
+	"spec.storage.sql.password",
+	"spec.storage.sql.caBundle.configMapName",
+	"spec.storage.backends.connectionString",
+	"spec.storage.backends.password",
+	"spec.storage.backends.caBundle.configMapName",
 	"spec.auth.secretRefs",
 	"spec.networking.tls.secretName",
 	"spec.networking.tls.caBundle.configMapName",
@@ -140,8 +146,7 @@ func referenceFields() []string {
 	return found
 }
 
-// everyReference returns a custom resource with all listedFields except the kv connection string, which excludes a
-// password.
+// everyReference returns a custom resource with all listedFields except those of storage that exclude others.
 func everyReference(t *testing.T) *v1alpha2.LlamaStackDistribution {
 	t.Helper()
 	cr := &v1alpha2.LlamaStackDistribution{}
@@ -178,10 +183,17 @@ spec:
 // Proves: R20, L-23 (each field that names a Secret or ConfigMap is listed, or has a reason in unlistedFields).
 func TestReferencesCoverEveryReferenceField(t *testing.T) {
 	cr := everyReference(t)
-	second := cr.DeepCopy()
-	second.Spec.Storage.KV.Password, second.Spec.Storage.KV.ConnectionString = nil, cr.Spec.Storage.SQL.ConnectionString
+	second, third := cr.DeepCopy(), cr.DeepCopy()
+	kv, sql := second.Spec.Storage.KV, second.Spec.Storage.SQL
+	bundle := &v1alpha2.CABundleConfig{ConfigMapName: "c"}
+	sql.Password, sql.Host, sql.ConnectionString, sql.CABundle = kv.Password, new("db"), nil, bundle
+	kv.Password, kv.ConnectionString, kv.CABundle = nil, cr.Spec.Storage.SQL.ConnectionString, bundle
+	third.Spec.Storage = &v1alpha2.StateStorageSpec{Backends: map[string]v1alpha2.StorageBackend{
+		"a": {Type: "sql_postgres", DatabaseConnection: sql.DatabaseConnection},
+		"b": {Type: "kv_postgres", DatabaseConnection: kv.DatabaseConnection},
+	}}
 	listed, index := map[string]bool{}, regexp.MustCompile(`\[[^]]*\]`)
-	for _, ref := range append(References(cr), References(second)...) {
+	for _, ref := range slices.Concat(References(cr), References(second), References(third)) {
 		listed[index.ReplaceAllString(ref.Path, "")] = true
 	}
 	fields := referenceFields()

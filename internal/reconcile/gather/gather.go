@@ -250,14 +250,20 @@ func (g *Gatherer) caBundle(ctx context.Context, in *build.Inputs,
 		data, f := g.platformBundle(ctx, types.NamespacedName{Namespace: cr.Namespace, Name: build.PlatformBundle}, r)
 		return build.PlatformCABundle(cr.Namespace, data), f
 	}
+	return fact, g.readBundle(ctx, cr, fact, build.PathCABundle, r)
+}
+
+// readBundle reads the ConfigMap of a CA bundle.
+func (g *Gatherer) readBundle(ctx context.Context, cr *v1alpha2.LlamaStackDistribution, fact *build.CABundleFact,
+	path string, r *referenceReader) *problem.Problem {
 	if fact.State = g.namespaceState(cr.Namespace, fact.Namespace); fact.State != build.Found {
-		return fact, nil
+		return nil
 	}
 	key := types.NamespacedName{Namespace: fact.Namespace, Name: fact.Name}
 	cm, err := r.configMap(ctx, key)
 	switch {
 	case err != nil:
-		return nil, lookupFailed(v1alpha2.ConditionConfigGenerated, build.PathCABundle, "ConfigMap "+key.String(), err)
+		return lookupFailed(v1alpha2.ConditionConfigGenerated, path, "ConfigMap "+key.String(), err)
 	case !g.mayUse(cm, cr.Namespace, fact.Namespace):
 		fact.State = build.NotAllowed
 	case cm == nil:
@@ -265,7 +271,7 @@ func (g *Gatherer) caBundle(ctx context.Context, in *build.Inputs,
 	default:
 		fact.Data = cm.Data
 	}
-	return fact, nil
+	return nil
 }
 
 // platformBundle reads a ConfigMap that the platform injects, or returns nil; metadata in the cache saves most

@@ -19,7 +19,7 @@ type SecretUse struct {
 // Part is the part of a Secret's value in an environment variable. The operator writes it to a Secret of its own.
 type Part string
 
-// The parts. Those of PostgreSQL come from a connection string.
+// The parts. Those of PostgreSQL come from a connection string, or from a password and Variable.Database.
 const (
 	// RedisPassword is the whole value, percent-encoded for a URL.
 	RedisPassword Part = "the Redis password"
@@ -33,6 +33,8 @@ const (
 	PostgresURLHost     Part = "the host, for a URL"
 	PostgresURLDatabase Part = "the database, for a URL"
 	PostgresURLUser     Part = "the user, for a URL"
+	// PostgresURLPassword is the password, encoded for such a URL.
+	PostgresURLPassword Part = "the password, for a URL"
 	// PostgresPassword is the password; it is optional.
 	PostgresPassword Part = "the password"
 	// PostgresSSLMode is the TLS mode; it is optional.

@@ -23,8 +23,20 @@ type Variable struct {
 	Type catalog.FieldType
 	// Part is the part of the Secret's value, or "" for all of it. The variable is not set if the value lacks the part.
 	Part Part
+	// Database is the database that the Secret's value is the password of, or nil if the value is a connection string.
+	Database *Database
 	// Bearer means that the value is a bearer token in a list of HTTP headers, which limits its characters.
 	Bearer bool
+}
+
+// Database is a PostgreSQL database in the spec, without its password.
+type Database struct {
+	Host string
+	Port int
+	// User and Name are not encoded.
+	User, Name string
+	// SSLMode is the TLS mode, or "".
+	SSLMode string
 }
 
 // Compare sorts variables with Secret values first, because others may refer to them.

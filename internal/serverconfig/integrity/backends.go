@@ -10,8 +10,10 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/document"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/storage"
@@ -51,6 +53,40 @@ func (c *check) backends() {
 			for _, b := range search.broken(value, row.Fields[name]) {
 				c.broken(entry.Path()+".config."+name+b.path+".backend", b.message, b.instead)
 			}
+		}
+	}
+}
+
+// unusedBackends reports named backends of the spec that no store and no provider uses: the state would be elsewhere.
+func (c *check) unusedBackends() {
+	if c.spec == nil || c.spec.Storage == nil || len(c.spec.Storage.Backends) == 0 {
+		return
+	}
+	used := map[string]bool{}
+	var visit func(n *yaml.Node)
+	visit = func(n *yaml.Node) {
+		if name := document.Text(document.Child(n, "backend")); name != "" {
+			used[name] = true
+		}
+		for _, item := range document.Items(n) {
+			visit(item)
+		}
+		for _, value := range document.Members(n) {
+			visit(value)
+		}
+	}
+	visit(c.doc.Stores())
+	for entry := range c.doc.Providers() {
+		visit(entry.Config())
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.spec.Storage.Backends)) {
+		if !used[name] && c.configured[name] {
+			c.problems.Add(problem.Problem{
+				Reason: problem.InvalidField, Path: "spec.storage.backends[" + name + "]", Type: field.ErrorTypeInvalid,
+				Value: name, Detail: "is used by no store and no provider",
+				Fix: "name it in spec.storage.stores, or give it the name of a backend that is used: " +
+					limits.Names(slices.Sorted(maps.Keys(used))),
+			})
 		}
 	}
 }

@@ -56,6 +56,7 @@ func Check(ctx context.Context, in *Input, problems *problem.Collector) {
 	c := newCheck(ctx, in, problems)
 	c.references()
 	c.backends()
+	c.unusedBackends()
 	c.apis()
 	c.needs()
 	c.locations()

@@ -33,7 +33,7 @@ var connectionFields = []string{
 func backendsOf(backends *yaml.Node, kind catalog.StoreKind) []string {
 	var names []string
 	for _, name := range document.Keys(backends) {
-		if strings.HasPrefix(document.Text(document.Child(document.Child(backends, name), "type")), string(kind)+"_") {
+		if isOfKind(document.Text(document.Child(document.Child(backends, name), "type")), kind) {
 			names = append(names, name)
 		}
 	}
@@ -86,68 +86,122 @@ func sqliteFields(name string) []entryField {
 	return []entryField{{name: "db_path", value: document.String(DataDir + "/" + file)}}
 }
 
-// kvBackend returns the kv backend of the spec, or nil if it is invalid.
-func (s *step) kvBackend(spec *v1alpha2.KVStorageSpec) *backend {
-	b := &backend{kind: catalog.KV, path: pathKV, backendType: SQLiteType(catalog.KV), fields: sqliteFields}
-	kind := ptr.Deref(spec.Type, v1alpha2.KVStorageSQLite)
+// isOfKind reports whether a backend type is of a kind.
+func isOfKind(backendType string, kind catalog.StoreKind) bool {
+	return strings.HasPrefix(backendType, string(kind)+"_")
+}
+
+// systems are the systems of the backends by kind, as kv.type and sql.type name them.
+var systems = map[catalog.StoreKind][]string{
+	catalog.KV:  {systemSQLite, systemRedis, systemPostgres},
+	catalog.SQL: {systemSQLite, systemPostgres},
+}
+
+const (
+	systemSQLite   = "sqlite"
+	systemRedis    = "redis"
+	systemPostgres = "postgres"
+)
+
+// fieldsOf returns the fields of a backend by its name in the configuration, or false if the spec's are invalid.
+func (s *step) fieldsOf(b *Backend) (func(name string) []entryField, bool) {
+	_, system, _ := strings.Cut(b.Type, "_")
+	if !slices.Contains(systems[b.kind], system) {
+		s.unknownType(b, system)
+		return nil, false
+	}
+	s.rejectForeignFields(b, system)
 	var fields []entryField
-	var ok bool
-	switch kind {
-	case v1alpha2.KVStorageSQLite:
-		s.rejectForeignKV(spec, kind)
-		return b
-	case v1alpha2.KVStorageRedis:
-		b.backendType = "kv_redis"
-		fields, ok = s.redisFields(spec)
-	case v1alpha2.KVStoragePostgres:
-		b.backendType = "kv_postgres"
-		fields, ok = s.postgresFields(kvDatabase, spec.ConnectionString)
-	default:
-		s.unknownType(pathKV+".type", string(kind),
-			string(v1alpha2.KVStorageSQLite), string(v1alpha2.KVStorageRedis), string(v1alpha2.KVStoragePostgres))
-		return nil
+	ok := true
+	switch system {
+	case systemRedis:
+		fields, ok = s.redisFields(b)
+	case systemPostgres:
+		fields, ok = s.postgresFields(b)
 	}
-	s.rejectForeignKV(spec, kind)
-	if !ok {
-		return nil
+	tuning, supported := s.tuning(b)
+	if !ok || !supported {
+		return nil, false
 	}
-	b.fields = func(string) []entryField { return fields }
-	return b
-}
-
-// rejectForeignKV reports fields that belong to another type.
-func (s *step) rejectForeignKV(spec *v1alpha2.KVStorageSpec, kind v1alpha2.KVStorageType) {
-	if ptr.Deref(spec.Endpoint, "") != "" && kind != v1alpha2.KVStorageRedis {
-		s.rejectForeign(pathKV+".endpoint", "redis")
-	}
-	if spec.Password != nil && kind != v1alpha2.KVStorageRedis {
-		s.rejectForeign(pathRedisPassword, "redis")
-	}
-	if spec.ConnectionString != nil && kind != v1alpha2.KVStoragePostgres {
-		s.rejectForeign(kvDatabase.path(), "postgres")
-	}
-}
-
-// sqlBackend returns the SQL backend of the spec, or nil if it is invalid.
-func (s *step) sqlBackend(spec *v1alpha2.SQLStorageSpec) *backend {
-	b := &backend{kind: catalog.SQL, path: pathSQL, backendType: SQLiteType(catalog.SQL), fields: sqliteFields}
-	switch kind := ptr.Deref(spec.Type, v1alpha2.SQLStorageSQLite); kind {
-	case v1alpha2.SQLStorageSQLite:
-		if spec.ConnectionString != nil {
-			s.rejectForeign(sqlDatabase.path(), "postgres")
+	return func(name string) []entryField {
+		if system == systemSQLite {
+			fields = sqliteFields(name)
 		}
-	case v1alpha2.SQLStoragePostgres:
-		b.backendType = "sql_postgres"
-		fields, ok := s.postgresFields(sqlDatabase, spec.ConnectionString)
-		if !ok {
+		return append(slices.Clone(fields), tuning...)
+	}, true
+}
+
+// rejectForeignFields reports fields that belong to another type.
+func (s *step) rejectForeignFields(b *Backend, system string) {
+	if ptr.Deref(b.Endpoint, "") != "" && system != systemRedis {
+		s.rejectForeign(b.Path+".endpoint", b.typeName(systemRedis))
+	}
+	if b.Password != nil && system == systemSQLite {
+		s.rejectForeign(b.Path+".password", b.typeName(systems[b.kind][1]))
+	}
+	if b.ConnectionString != nil && (b.Host != nil || b.Password != nil) && system == systemPostgres {
+		s.problems.Add(problem.Problem{
+			Reason: problem.ConflictingFields, Path: b.Path + ".connectionString", Type: field.ErrorTypeForbidden,
+			Detail: "is another form of host, port, database, user, password and sslMode", Fix: "remove it or them",
+		})
+	}
+	for _, f := range []struct {
+		name  string
+		given bool
+	}{
+		{"connectionString", b.ConnectionString != nil}, {"host", b.Host != nil}, {"caBundle", b.CABundle != nil},
+	} {
+		if f.given && system != systemPostgres {
+			s.rejectForeign(b.Path+"."+f.name, b.typeName(systemPostgres))
+		}
+	}
+}
+
+// tuning returns the fields of a backend that do not say which database it is. It reports those that the release line
+// does not have, and returns false.
+func (s *step) tuning(b *Backend) ([]entryField, bool) {
+	ok := true
+	var fields []entryField
+	integer := func(n *int32) *yaml.Node {
+		if n == nil {
 			return nil
 		}
-		b.fields = func(string) []entryField { return fields }
-	default:
-		s.unknownType(pathSQL+".type", string(kind), string(v1alpha2.SQLStorageSQLite), string(v1alpha2.SQLStoragePostgres))
-		return nil
+		return document.Int(int64(*n))
 	}
-	return b
+	text, prePing := (*yaml.Node)(nil), (*yaml.Node)(nil)
+	if b.TableName != nil {
+		text = document.String(*b.TableName)
+	}
+	if b.PoolPrePing != nil {
+		prePing = document.Bool(*b.PoolPrePing)
+	}
+	for _, f := range []struct {
+		field, name string
+		value       *yaml.Node
+	}{
+		{"tableName", "table_name", text},
+		{"poolSize", "pool_size", integer(b.PoolSize)},
+		{"maxOverflow", "max_overflow", integer(b.MaxOverflow)},
+		{"poolRecycle", "pool_recycle", integer(b.PoolRecycle)},
+		{"poolPrePing", "pool_pre_ping", prePing},
+		{"commandTimeout", "command_timeout", integer(b.CommandTimeout)},
+	} {
+		if f.value == nil {
+			continue
+		}
+		has := func(line *catalog.Line) bool { _, has := line.Backends[b.Type].Fields[f.name]; return has }
+		if has(s.line) {
+			fields = append(fields, entryField{f.name, f.value})
+			continue
+		}
+		ok = false
+		s.problems.Add(problem.Problem{
+			Reason: problem.UnsupportedByRelease, Path: b.Path + "." + f.field, Type: field.ErrorTypeForbidden,
+			Detail: fmt.Sprintf("the backend %s of release line %s has no %s", b.Type, s.line.Name, f.name),
+			Fix:    "remove it" + release.OtherLines(has),
+		})
+	}
+	return fields, ok
 }
 
 // rejectForeign repeats a check of the API server.
@@ -158,22 +212,27 @@ func (s *step) rejectForeign(path, belongsTo string) {
 	})
 }
 
-func (s *step) unknownType(path, value string, known ...string) {
+func (s *step) unknownType(b *Backend, system string) {
+	known := slices.Clone(systems[b.kind])
+	if b.name != "" {
+		known = []string{"kv_sqlite", "kv_redis", "kv_postgres", "sql_sqlite", "sql_postgres"}
+		system = b.Type
+	}
 	s.problems.Add(problem.Problem{
-		Reason: problem.InvalidField, Path: path, Type: field.ErrorTypeNotSupported, Value: value,
+		Reason: problem.InvalidField, Path: b.Path + ".type", Type: field.ErrorTypeNotSupported, Value: system,
 		Fix: "choose one of " + strings.Join(known, ", "),
 	})
 }
 
-// row returns the catalog's row of a backend type, or reports that the release line does not have it.
-func (s *step) row(backendType, path string) (catalog.Backend, bool) {
-	row, ok := s.line.Backends[backendType]
+// row returns the catalog's row of a backend, or reports that the release line does not have it.
+func (s *step) row(b *Backend) (catalog.Backend, bool) {
+	row, ok := s.line.Backends[b.Type]
 	if !ok || row.Credentials == "" {
 		s.problems.Add(problem.Problem{
-			Reason: problem.UnsupportedByRelease, Path: path, Type: field.ErrorTypeForbidden,
-			Detail: fmt.Sprintf("release line %s of the server has no backend %s", s.line.Name, backendType),
-			Fix: "choose type sqlite" +
-				release.OtherLines(func(line *catalog.Line) bool { return line.Backends[backendType].Credentials != "" }),
+			Reason: problem.UnsupportedByRelease, Path: b.Path + ".type", Type: field.ErrorTypeForbidden,
+			Detail: fmt.Sprintf("release line %s of the server has no backend %s", s.line.Name, b.Type),
+			Fix: "choose type " + b.typeName(systemSQLite) +
+				release.OtherLines(func(line *catalog.Line) bool { return line.Backends[b.Type].Credentials != "" }),
 		})
 	}
 	return row, ok && row.Credentials != ""

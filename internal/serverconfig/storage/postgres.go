@@ -4,74 +4,126 @@ package storage
 
 import (
 	"fmt"
+	"net/url"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/document"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/environment"
 )
 
-// envPassword is the password variable of PostgreSQL clients.
-const envPassword = "PGPASSWORD"
-
-// database is a PostgreSQL database of the spec for one kind of storage.
-type database struct {
-	backendType string
-	// specPath is the field of the spec, and envPrefix is the prefix of its environment variables.
-	specPath, envPrefix string
-}
-
-var (
-	kvDatabase  = database{backendType: "kv_postgres", specPath: pathKV, envPrefix: "LLSD_STORAGE_KV_"}
-	sqlDatabase = database{backendType: "sql_postgres", specPath: pathSQL, envPrefix: "LLSD_STORAGE_SQL_"}
+// Environment variables of PostgreSQL clients.
+const (
+	envPassword = "PGPASSWORD"
+	// EnvTLSMode is the variable of the TLS mode.
+	EnvTLSMode = "PGSSLMODE"
 )
 
-// path returns the field of the spec with the connection string.
-func (d database) path() string { return d.specPath + ".connectionString" }
-
-// envConnectionString returns the environment variable of the connection string.
-func (d database) envConnectionString() string { return d.envPrefix + "CONNECTION_STRING" }
+const postgresPort = 5432
 
 // postgresFields returns the fields of a PostgreSQL backend in the release line's form, which hides credentials.
-func (s *step) postgresFields(d database, connectionString *v1alpha2.SecretKeyRef) ([]entryField, bool) {
-	row, ok := s.row(d.backendType, d.specPath+".type")
+func (s *step) postgresFields(b *Backend) ([]entryField, bool) {
+	row, ok := s.row(b)
 	if !ok {
 		return nil, false
 	}
-	if connectionString == nil {
+	database := b.database()
+	if b.ConnectionString == nil && (database == nil || database.User == "" || b.Password == nil) {
 		s.problems.Add(problem.Problem{
-			Reason: problem.MissingField, Path: d.path(), Type: field.ErrorTypeRequired,
-			Detail: "type postgres needs a connection string",
+			Reason: problem.MissingField, Path: b.Path + ".connectionString", Type: field.ErrorTypeRequired,
+			Detail: "type " + b.typeName(systemPostgres) + " needs a connection string, or host, user and password",
 			Fix:    "refer to the key of a Secret that holds one, such as postgresql://user:password@host:5432/db",
 		})
 		return nil, false
 	}
-	use, ok := secretUse(connectionString, d.envConnectionString(), d.path(), &problem.Collector{})
+	if database != nil && !s.checkDatabase(b, database, row.Credentials) {
+		return nil, false
+	}
+	use, ok := b.use()
 	if !ok {
 		return nil, false // reported by SecretUses
 	}
 	if row.Credentials == catalog.CredentialsURI {
-		s.env.Add(environment.Variable{Name: use.EnvName, Ref: use.Ref, Path: use.Path, Part: environment.PostgresURI,
-			Type: catalog.TypeString})
-		return []entryField{{name: "connection_string", value: document.String(document.ReferenceTo(use.EnvName))}}, true
+		name := b.environmentName("connection_string")
+		s.env.Add(environment.Variable{Name: name, Ref: use.Ref, Path: use.Path, Part: environment.PostgresURI,
+			Type: catalog.TypeString, Database: database})
+		return []entryField{{name: "connection_string", value: document.String(document.ReferenceTo(name))}}, true
 	}
-	fields := s.postgresParts(d, use, row.Credentials)
-	if !s.addSharedVariables(use) {
+	fields := s.postgresParts(b, use, row.Credentials)
+	if database != nil {
+		fields = databaseFields(database, row.Credentials)
+	}
+	password := ""
+	switch shared := s.addSharedVariables(use, database); {
+	case shared.Ref == use.Ref && database != nil && shared.Database != nil && shared.Database.SSLMode != database.SSLMode:
+		s.problems.Add(problem.Problem{
+			Reason: problem.ConflictingFields, Path: b.Path + ".sslMode", Type: field.ErrorTypeForbidden,
+			Detail: fmt.Sprintf("is not that of the database of %s, but on release line %s databases share it", shared.Path,
+				s.line.Name),
+			Fix: "use the same TLS mode for both databases" + SeparatePasswordsFix(s.line),
+		})
 		return nil, false
+	case shared.Ref != use.Ref:
+		name, part := b.environmentName("password"), environment.PostgresPassword
+		if row.Credentials == catalog.CredentialsURLParts {
+			part = environment.PostgresURLPassword
+		}
+		s.env.Add(environment.Variable{Name: name, Ref: use.Ref, Path: use.Path, Part: part, Type: catalog.TypeString,
+			Database: database})
+		password = document.ReferenceTo(name)
 	}
-	if d.backendType == sqlDatabase.backendType {
+	if b.kind == catalog.SQL || password != "" {
 		// With a literal empty password, the driver reads PGPASSWORD unconverted. The kv client does so without a password.
-		fields = append(fields, entryField{name: "password", value: document.String("")})
+		fields = append(fields, entryField{name: "password", value: document.String(password)})
 	}
 	return fields, true
 }
 
+// checkDatabase reports names that the server would change.
+func (s *step) checkDatabase(b *Backend, database *environment.Database, form catalog.CredentialForm) bool {
+	ok := true
+	for _, f := range []struct{ field, value string }{{"database", database.Name}, {"user", database.User}} {
+		detail := ""
+		switch {
+		case document.HasReference(f.value):
+			detail = "refers to an environment variable, which is not supported here"
+		case f.field == "database" && form == catalog.CredentialsURLParts && strings.Contains(f.value, "?"):
+			detail = fmt.Sprintf("contains '?', where the server of release line %s truncates it", s.line.Name)
+		default:
+			continue
+		}
+		ok = false
+		s.problems.Add(problem.Problem{
+			Reason: problem.InvalidField, Path: b.Path + "." + f.field, Type: field.ErrorTypeInvalid, Value: f.value,
+			Detail: detail, Fix: "write another name",
+		})
+	}
+	return ok
+}
+
+// databaseFields returns the fields of a database whose parts are in the spec.
+func databaseFields(d *environment.Database, form catalog.CredentialForm) []entryField {
+	host, user := d.Host, d.User
+	if form == catalog.CredentialsURLParts {
+		user = strings.ReplaceAll(url.QueryEscape(user), "+", "%20")
+		if strings.Contains(host, ":") {
+			host = "[" + host + "]"
+		}
+	}
+	return []entryField{
+		{name: "host", value: document.String(host)}, {name: "port", value: document.Int(int64(d.Port))},
+		{name: "db", value: document.String(d.Name)}, {name: "user", value: document.String(user)},
+	}
+}
+
 // postgresParts returns the fields of a PostgreSQL backend with a variable for each part of the connection string.
-func (s *step) postgresParts(d database, use environment.SecretUse, form catalog.CredentialForm) []entryField {
+func (s *step) postgresParts(b *Backend, use environment.SecretUse, form catalog.CredentialForm) []entryField {
+	if b.ConnectionString == nil {
+		return nil
+	}
 	host, database, user := environment.PostgresHost, environment.PostgresDatabase, environment.PostgresUser
 	databaseType, afterDatabase := catalog.TypeString, ""
 	if form == catalog.CredentialsURLParts {
@@ -89,48 +141,38 @@ func (s *step) postgresParts(d database, use environment.SecretUse, form catalog
 		{"host", host, catalog.TypeString, ""}, {"port", environment.PostgresPort, catalog.TypeAny, ""},
 		{"db", database, databaseType, afterDatabase}, {"user", user, catalog.TypeString, ""},
 	} {
-		variable := d.envPrefix + strings.ToUpper(f.name)
+		variable := b.environmentName(f.name)
 		s.env.Add(environment.Variable{Name: variable, Ref: use.Ref, Path: use.Path, Part: f.part, Type: f.fieldType})
 		fields = append(fields, entryField{name: f.name, value: document.String(document.ReferenceTo(variable) + f.after)})
 	}
 	return fields
 }
 
-// addSharedVariables adds the variables that all PostgreSQL clients of the server read. Two backends can share them
-// only if both refer to the same Secret key.
-func (s *step) addSharedVariables(use environment.SecretUse) bool {
+// addSharedVariables adds the variables that all PostgreSQL clients of the server read, for the first database of the
+// spec. It returns the variable of the password.
+func (s *step) addSharedVariables(use environment.SecretUse, database *environment.Database) environment.Variable {
 	for _, v := range s.env.Needed() {
-		if v.Name != envPassword {
-			continue
+		if v.Name == envPassword {
+			return v
 		}
-		if v.Ref == use.Ref {
-			return true
-		}
-		s.problems.Add(problem.Problem{
-			Reason: problem.ConflictingFields, Path: use.Path, Type: field.ErrorTypeForbidden,
-			Detail: fmt.Sprintf("refers to another Secret or key than %s, but on release line %s all PostgreSQL clients of "+
-				"the server share one %s",
-				v.Path, s.line.Name, envPassword),
-			Fix: "use the same Secret and key for both" + SeparatePasswordsFix(s.line),
-		})
-		return false
 	}
 	for _, shared := range []struct {
 		name string
 		part environment.Part
 	}{
-		{envPassword, environment.PostgresPassword}, {"PGSSLMODE", environment.PostgresSSLMode},
+		{envPassword, environment.PostgresPassword}, {EnvTLSMode, environment.PostgresSSLMode},
 		{"PGSSLROOTCERT", environment.PostgresSSLRootCert},
 	} {
-		s.env.Add(environment.Variable{Name: shared.name, Ref: use.Ref, Path: use.Path, Part: shared.part})
+		s.env.Add(environment.Variable{Name: shared.name, Ref: use.Ref, Path: use.Path, Part: shared.part,
+			Database: database})
 	}
-	return true
+	return environment.Variable{Ref: use.Ref}
 }
 
 // SeparatePasswordsFix returns the end of a fix: the first later release line without shared PostgreSQL variables.
 func SeparatePasswordsFix(line *catalog.Line) string {
 	name := catalog.FirstLine(func(other *catalog.Line) bool {
-		return other.Backends[sqlDatabase.backendType].Credentials == catalog.CredentialsURI &&
+		return other.Backends["sql_postgres"].Credentials == catalog.CredentialsURI &&
 			catalog.Compare(other.Name, line.Name) > 0
 	})
 	if name == "" {

@@ -5,13 +5,13 @@ package storage
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/ptr"
 
-	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/address"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
@@ -20,33 +20,32 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/release"
 )
 
-// Environment variable, field of the spec, scheme and port of Redis.
+// Scheme and port of Redis.
 const (
-	envRedisPassword  = "LLSD_STORAGE_KV_PASSWORD"
-	pathRedisPassword = pathKV + ".password"
-
 	redisScheme = "redis"
 	redisPort   = 6379
+	// defaultRedisDatabase is the only database that the server uses.
+	defaultRedisDatabase = "0"
 	// quietLogLevel keeps the server from logging its configuration at startup.
 	quietLogLevel = "core=warning"
 )
 
 // redisFields returns the fields of a Redis backend. The server has no password field but builds a URL from host and
 // port, so the encoded password precedes the host.
-func (s *step) redisFields(spec *v1alpha2.KVStorageSpec) ([]entryField, bool) {
-	row, ok := s.row("kv_redis", pathKV+".type")
+func (s *step) redisFields(b *Backend) ([]entryField, bool) {
+	row, ok := s.row(b)
 	if !ok {
 		return nil, false
 	}
-	host, port, ok := s.redisEndpoint(ptr.Deref(spec.Endpoint, ""), pathKV+".endpoint")
-	if spec.Password != nil {
-		use, complete := secretUse(spec.Password, envRedisPassword, pathRedisPassword, &problem.Collector{})
+	host, port, ok := s.redisEndpoint(b)
+	if b.Password != nil {
+		use, complete := b.use()
 		if instead, refused := row.Instead["password"]; refused {
 			s.problems.Add(problem.Problem{
-				Reason: problem.UnsupportedByRelease, Path: pathRedisPassword, Type: field.ErrorTypeForbidden,
+				Reason: problem.UnsupportedByRelease, Path: b.Path + ".password", Type: field.ErrorTypeForbidden,
 				Detail: fmt.Sprintf("a password for Redis is not supported on release line %s", s.line.Name),
 				Fix: instead + release.OtherLines(func(line *catalog.Line) bool {
-					row, ok := line.Backends["kv_redis"]
+					row, ok := line.Backends[b.Type]
 					return ok && row.Instead["password"] == ""
 				}),
 			})
@@ -56,8 +55,10 @@ func (s *step) redisFields(spec *v1alpha2.KVStorageSpec) ([]entryField, bool) {
 			return nil, false // reported by SecretUses
 		}
 		s.env.Add(environment.Variable{Name: use.EnvName, Ref: use.Ref, Path: use.Path, Part: environment.RedisPassword})
-		if row.LogsPassword {
-			s.env.Add(environment.Variable{Name: s.line.LogEnv, Value: quietLogLevel, Path: use.Path})
+		quiet := environment.Variable{Name: s.line.LogEnv, Value: quietLogLevel, Path: use.Path}
+		isQuiet := func(v environment.Variable) bool { return v.Name == quiet.Name }
+		if row.LogsPassword && !slices.ContainsFunc(s.env.Needed(), isQuiet) {
+			s.env.Add(quiet)
 		}
 		host = "default:" + document.ReferenceTo(use.EnvName) + "@" + host
 	}
@@ -65,7 +66,8 @@ func (s *step) redisFields(spec *v1alpha2.KVStorageSpec) ([]entryField, bool) {
 }
 
 // redisEndpoint parses host:port or redis://host:port. An IPv6 address keeps its brackets for the server's URL.
-func (s *step) redisEndpoint(endpoint, path string) (host string, port int, ok bool) {
+func (s *step) redisEndpoint(b *Backend) (host string, port int, ok bool) {
+	endpoint, path := ptr.Deref(b.Endpoint, ""), b.Path+".endpoint"
 	fail := func(detail, fix string) (string, int, bool) {
 		s.problems.Add(problem.Problem{Reason: problem.InvalidField, Path: path, Type: field.ErrorTypeInvalid,
 			Detail: detail, Fix: fix})
@@ -74,7 +76,7 @@ func (s *step) redisEndpoint(endpoint, path string) (host string, port int, ok b
 	if endpoint == "" {
 		s.problems.Add(problem.Problem{
 			Reason: problem.MissingField, Path: path, Type: field.ErrorTypeRequired,
-			Detail: "type redis needs an endpoint", Fix: "for example endpoint: redis.example.svc:6379",
+			Detail: "type " + b.typeName(systemRedis) + " needs an endpoint", Fix: "for example endpoint: redis.example.svc:6379",
 		})
 		return "", 0, false
 	}
@@ -95,11 +97,11 @@ func (s *step) redisEndpoint(endpoint, path string) (host string, port int, ok b
 		return fail("is neither host:port nor redis://host:port", form)
 	case strings.Contains(hostPort, "@"):
 		return fail("contains user information, which would be readable in a ConfigMap", "put the password into a Secret "+
-			"and refer to it by "+pathRedisPassword)
+			"and refer to it by "+b.Path+".password")
 	case strings.ContainsAny(after, "?#"):
 		return fail("has options, which the server does not support", cutFix)
-	case after != "":
-		return fail("has a database number, which the server does not support", cutFix)
+	case after != "" && after != defaultRedisDatabase:
+		return fail("has the number of a database, but the server uses only database 0", cutFix)
 	case !redisHost.MatchString(hostPort):
 		return fail("is neither host:port nor redis://host:port", form)
 	}

@@ -25,20 +25,14 @@ func secretUse(ref *v1alpha2.SecretKeyRef, envName, path string, problems *probl
 // SecretUses returns the secret references of the storage.
 func SecretUses(spec *v1alpha2.StateStorageSpec, problems *problem.Collector) []environment.SecretUse {
 	var uses []environment.SecretUse
-	add := func(ref *v1alpha2.SecretKeyRef, envName, path string) {
+	for _, b := range Backends(spec) {
+		ref, envName, path := b.credential()
 		if ref == nil {
-			return
+			continue
 		}
 		if use, ok := secretUse(ref, envName, path, problems); ok {
 			uses = append(uses, use)
 		}
-	}
-	if spec != nil && spec.KV != nil {
-		add(spec.KV.Password, envRedisPassword, pathRedisPassword)
-		add(spec.KV.ConnectionString, kvDatabase.envConnectionString(), kvDatabase.path())
-	}
-	if spec != nil && spec.SQL != nil {
-		add(spec.SQL.ConnectionString, sqlDatabase.envConnectionString(), sqlDatabase.path())
 	}
 	return uses
 }

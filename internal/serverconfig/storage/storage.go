@@ -4,6 +4,7 @@ package storage
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 
 	"go.yaml.in/yaml/v3"
@@ -17,8 +18,10 @@ import (
 )
 
 const (
-	pathKV  = "spec.storage.kv"
-	pathSQL = "spec.storage.sql"
+	pathKV       = "spec.storage.kv"
+	pathSQL      = "spec.storage.sql"
+	pathBackends = "spec.storage.backends"
+	pathStores   = "spec.storage.stores"
 )
 
 // step is the state of Apply.
@@ -31,23 +34,13 @@ type step struct {
 	configured map[string]bool
 }
 
-// backend is the setting of the spec for the backends of one kind.
-type backend struct {
-	kind catalog.StoreKind
-	path string
-	// backendType is the type of the backend: "kv_redis".
-	backendType string
-	// fields returns the fields of the backend with that name.
-	fields func(name string) []entryField
-}
-
 type entryField struct {
 	name  string
 	value *yaml.Node
 }
 
-// Apply sets type and fields of the backends that the spec configures, and returns their unchanged names. A base
-// without section storage gets the server's defaults, because some releases cannot start without the section.
+// Apply sets type and fields of the backends that the spec configures, and returns their names, and assigns the stores.
+// A base without section storage gets the server's defaults, because some releases cannot start without the section.
 func Apply(
 	doc *document.Document, line *catalog.Line, spec *v1alpha2.StateStorageSpec, env *environment.Set,
 	problems *problem.Collector,
@@ -56,30 +49,38 @@ func Apply(
 		spec = &v1alpha2.StateStorageSpec{}
 	}
 	s := &step{doc: doc, line: line, env: env, problems: problems, configured: map[string]bool{}}
-	if doc.Section("storage") != nil && spec.KV == nil && spec.SQL == nil {
+	desired := Backends(spec)
+	if doc.Section("storage") != nil && len(desired) == 0 && len(spec.Stores) == 0 {
+		return s.configured
+	}
+	if (spec.KV != nil || spec.SQL != nil) && len(spec.Backends)+len(spec.Stores) > 0 {
+		s.problems.Add(problem.Problem{
+			Reason: problem.ConflictingFields, Path: "spec.storage", Type: field.ErrorTypeForbidden,
+			Detail: "kv and sql cannot be combined with backends and stores", Fix: "use one of the two forms",
+		})
 		return s.configured
 	}
 	storage := document.Ensure(doc.Root(), "storage", yaml.MappingNode)
 	backends := document.Ensure(storage, "backends", yaml.MappingNode)
+	for i := range desired {
+		if b := &desired[i]; b.name != "" {
+			s.nameBackend(backends, b)
+		}
+	}
 	for _, kind := range []catalog.StoreKind{catalog.KV, catalog.SQL} {
 		if len(backendsOf(backends, kind)) == 0 {
 			name := defaultName(kind)
 			document.Set(backends, name, backendNode(nil, SQLiteType(kind), sqliteFields(name)))
 		}
 	}
-	var desired []*backend
-	if spec.KV != nil {
-		desired = append(desired, s.kvBackend(spec.KV))
-	}
-	if spec.SQL != nil {
-		desired = append(desired, s.sqlBackend(spec.SQL))
-	}
-	s.completeStores(document.Ensure(storage, "stores", yaml.MappingNode), backends)
-	for _, b := range desired {
-		if b != nil {
+	stores := document.Ensure(storage, "stores", yaml.MappingNode)
+	s.completeStores(stores, backends)
+	for i := range desired {
+		if b := &desired[i]; b.name == "" {
 			s.replaceBackends(backends, b)
 		}
 	}
+	s.assignStores(stores, backends, spec.Stores)
 	switch {
 	case spec.KV == nil && spec.SQL != nil:
 		s.warnUnsetAddress(backends, catalog.KV, "kv: {} for SQLite, or configure Redis or PostgreSQL")
@@ -108,24 +109,48 @@ func (s *step) warnUnsetAddress(backends *yaml.Node, kind catalog.StoreKind, ins
 	}
 }
 
+// nameBackend sets the backend with the name of the spec's.
+func (s *step) nameBackend(backends *yaml.Node, b *Backend) {
+	fields, ok := s.fieldsOf(b)
+	if !ok {
+		return
+	}
+	if !backendName.MatchString(b.name) {
+		s.problems.Add(problem.Problem{
+			Reason: problem.InvalidField, Path: b.Path, Type: field.ErrorTypeInvalid, Value: b.name,
+			Detail: "is not a valid name of a backend", Fix: "use letters, digits, '-' and '_', and begin with a letter",
+		})
+		return
+	}
+	s.configured[b.name] = true
+	old := document.Child(backends, b.name)
+	document.Set(backends, b.name, backendNode(old, b.Type, fields(b.name)))
+}
+
+var backendName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]{0,62}$`)
+
 // replaceBackends replaces every backend of the kind by that of the spec.
-func (s *step) replaceBackends(backends *yaml.Node, b *backend) {
+func (s *step) replaceBackends(backends *yaml.Node, b *Backend) {
+	fields, ok := s.fieldsOf(b)
+	if !ok {
+		return
+	}
 	names := backendsOf(backends, b.kind)
 	for _, name := range names {
 		s.configured[name] = true
 		old := document.Child(backends, name)
-		if b.backendType == SQLiteType(b.kind) && document.Text(document.Child(old, "type")) == b.backendType {
+		if b.Type == SQLiteType(b.kind) && document.Text(document.Child(old, "type")) == b.Type {
 			continue // keep SQLite with its own file
 		}
-		document.Set(backends, name, backendNode(old, b.backendType, b.fields(name)))
+		document.Set(backends, name, backendNode(old, b.Type, fields(name)))
 	}
-	if b.backendType != SQLiteType(b.kind) {
+	if b.Type != SQLiteType(b.kind) {
 		s.rejectShared(b, names)
 	}
 }
 
 // rejectShared reports storage locations of several backends that would collide in the new database.
-func (s *step) rejectShared(b *backend, names []string) {
+func (s *step) rejectShared(b *Backend, names []string) {
 	type use struct{ backend, path string }
 	first := map[string]use{}
 	check := func(path, backend, location string) {
@@ -139,7 +164,7 @@ func (s *step) rejectShared(b *backend, names []string) {
 		}
 		if before.backend != backend {
 			s.problems.Add(problem.Problem{
-				Reason: problem.SharedStorageLocation, Path: b.path, Type: field.ErrorTypeForbidden,
+				Reason: problem.SharedStorageLocation, Path: b.Path, Type: field.ErrorTypeForbidden,
 				Detail: fmt.Sprintf("makes one database of the backends %s and %s of the base configuration %s, in which %s and "+
 					"%s would both be kept as %q",
 					before.backend, backend, s.doc.Base().Name(), before.path, path, location),

@@ -176,6 +176,73 @@ storage:
 				"LLSD_STORAGE_SQL_HOST=creds/dsn the host\nLLSD_STORAGE_SQL_PORT=creds/dsn the port\n" +
 				"LLSD_STORAGE_SQL_DB=creds/dsn the database\nLLSD_STORAGE_SQL_USER=creds/dsn the user\n",
 		},
+		"PostgreSQL in parts of the spec": {
+			line: "0.3", base: sqliteBase, configured: "sql_default",
+			spec:      "storage: {sql: {type: postgres, host: 'fd00::1', user: 'us@er', password: {name: creds, key: pw}, sslMode: require}}",
+			want:      baseWith(sqliteKV, "{type: sql_postgres, host: '[fd00::1]', port: 5432, db: us@er, user: us%40er, password: ''}"),
+			variables: "PGPASSWORD=creds/pw the password\nPGSSLMODE=creds/pw the TLS mode\nPGSSLROOTCERT=creds/pw the CA certificates\n",
+		},
+		"PostgreSQL in parts of the spec as a connection string": {
+			base: sqliteBase + "    prompts: null\n    connectors: null\n", configured: "sql_default",
+			spec:      "storage: {sql: {type: postgres, host: db, port: 5433, database: d, user: u, password: {name: creds, key: pw}}}",
+			want:      baseWith(sqliteKV, "{type: sql_postgres, connection_string: '${env.LLSD_STORAGE_SQL_CONNECTION_STRING}'}") + "    prompts: null\n    connectors: null\n",
+			variables: "LLSD_STORAGE_SQL_CONNECTION_STRING=creds/pw the connection string\n",
+		},
+		"two PostgreSQL with two passwords": {
+			line: "1.0", base: sqliteBase + "    prompts: null\n    connectors: null\n    vector_stores: null\n", configured: "kv_default sql_default",
+			spec: "storage: {kv: {type: postgres, host: a, user: u, password: {name: creds, key: a}}, sql: {type: postgres, host: b, user: u, password: {name: creds, key: b}}}",
+			want: baseWith("{type: kv_postgres, host: a, port: 5432, db: u, user: u}",
+				"{type: sql_postgres, host: b, port: 5432, db: u, user: u, password: '${env.LLSD_STORAGE_SQL_PASSWORD}'}") +
+				"    prompts: null\n    connectors: null\n    vector_stores: null\n",
+			variables: "PGPASSWORD=creds/a the password\nPGSSLMODE=creds/a the TLS mode\nPGSSLROOTCERT=creds/a the CA certificates\n" +
+				"LLSD_STORAGE_SQL_PASSWORD=creds/b the password\n",
+		},
+		"two PostgreSQL with two passwords, of which one is a part of a URL": {
+			line: "0.8", base: sqliteBase + "    prompts: null\n    connectors: null\n", configured: "kv_default sql_default",
+			spec: "storage: {kv: {type: postgres, host: a, user: u, password: {name: creds, key: a}}, sql: {type: postgres, host: b, user: u, password: {name: creds, key: b}}}",
+			want: baseWith("{type: kv_postgres, host: a, port: 5432, db: u, user: u}",
+				"{type: sql_postgres, host: b, port: 5432, db: u, user: u, password: '${env.LLSD_STORAGE_SQL_PASSWORD}'}") +
+				"    prompts: null\n    connectors: null\n",
+			variables: "PGPASSWORD=creds/a the password\nPGSSLMODE=creds/a the TLS mode\nPGSSLROOTCERT=creds/a the CA certificates\n" +
+				"LLSD_STORAGE_SQL_PASSWORD=creds/b the password, for a URL\n",
+		},
+		"named backends replace those of the base and stand beside them": {
+			base: sqliteBase + "    prompts: null\n    connectors: null\n", configured: "cache sql_default",
+			spec: "storage: {backends: {cache: {type: kv_redis, endpoint: 'redis:6379/0'}, sql_default: {type: sql_postgres, connectionString: {name: creds, key: dsn}, poolSize: 3, maxOverflow: 0, poolRecycle: -1, poolPrePing: false}}}",
+			want: `
+storage:
+  backends:
+    kv_default: ` + sqliteKV + `
+    sql_default: {type: sql_postgres, connection_string: "${env.LLSD_STORAGE_SQL_DEFAULT_CONNECTION_STRING}", pool_size: 3, max_overflow: 0, pool_recycle: -1, pool_pre_ping: false}
+    cache: {type: kv_redis, host: redis, port: 6379}
+  stores:
+    metadata: {backend: kv_default, namespace: registry}
+    inference: {backend: sql_default, table_name: inference_store}
+    conversations: {backend: sql_default, table_name: openai_conversations}
+    prompts: null
+    connectors: null
+`,
+			variables: "LLSD_STORAGE_SQL_DEFAULT_CONNECTION_STRING=creds/dsn the connection string\n",
+		},
+		"stores by name": {
+			base: sqliteBase + "    prompts: {backend: sql_default, table_name: p}\n    connectors: null\n    vector_stores: {backend: sql_default, table_name: v}\n", configured: "other",
+			spec: "storage: {backends: {other: {type: sql_sqlite}}, stores: {prompts: {backend: other}, inference: false, vector_stores: null, responses: {backend: other}, connectors: {backend: sql_default}}}",
+			want: `
+storage:
+  backends:
+    kv_default: ` + sqliteKV + `
+    sql_default: ` + sqliteSQL + `
+    other: {type: sql_sqlite, db_path: "${env.SQLITE_STORE_DIR:=/.llama}/other.db"}
+  stores:
+    metadata: {backend: kv_default, namespace: registry}
+    inference: {backend: sql_default, table_name: inference_store, enabled: false}
+    conversations: {backend: sql_default, table_name: openai_conversations}
+    prompts: {backend: other, table_name: p}
+    connectors: {backend: sql_default, table_name: connectors}
+    vector_stores: null
+    responses: {backend: other, table_name: responses}
+`,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			line := catalog.Newest()
@@ -226,15 +293,46 @@ func TestApplyReportsInvalidStorage(t *testing.T) {
 		},
 		"fields of Redis beside PostgreSQL": {
 			spec: "storage: {kv: {type: postgres, endpoint: h, password: {name: a, key: b}, connectionString: {name: a, key: b}}}",
-			want: "ConflictingFields spec.storage.kv.endpoint\nConflictingFields spec.storage.kv.password\n",
+			want: "ConflictingFields spec.storage.kv.endpoint\nConflictingFields spec.storage.kv.connectionString\n",
 		},
 		"key-value state in PostgreSQL without a connection string": {
 			spec: "storage: {kv: {type: postgres}}",
 			want: "MissingField spec.storage.kv.connectionString\n",
 		},
-		"two PostgreSQL where one password is for all": {
-			line: "1.4", spec: "storage: {kv: {type: postgres, connectionString: {name: a, key: b}}, sql: {type: postgres, connectionString: {name: a, key: c}}}",
-			want: "ConflictingFields spec.storage.sql.connectionString\n",
+		"two TLS modes where one is for all": {
+			line: "1.4", spec: "storage: {kv: {type: postgres, host: a, user: u, password: {name: a, key: b}, sslMode: require}, sql: {type: postgres, host: b, user: u, password: {name: a, key: b}}}",
+			want: "ConflictingFields spec.storage.sql.sslMode\n",
+		},
+		"parts of a database with what the server changes": {
+			line: "0.8", spec: "storage: {sql: {type: postgres, host: b, database: 'a?b', user: '${env.USER}', password: {name: a, key: b}}}",
+			want: "InvalidField spec.storage.sql.database\nInvalidField spec.storage.sql.user\n",
+		},
+		"a host without a password": {
+			spec: "storage: {sql: {type: postgres, host: b, user: u}}", want: "MissingField spec.storage.sql.connectionString\n",
+		},
+		"fields of a backend that the release line does not have": {
+			line: "0.6", spec: "storage: {backends: {sql_default: {type: sql_postgres, host: b, user: u, password: {name: a, key: b}, poolSize: 3, commandTimeout: 3}}}",
+			want: "UnsupportedByRelease spec.storage.backends[sql_default].poolSize\nUnsupportedByRelease spec.storage.backends[sql_default].commandTimeout\n",
+		},
+		"a backend of an unknown type and one with an invalid name": {
+			spec: "storage: {backends: {a: {type: sqlite}, 1.2: {type: kv_sqlite}}}",
+			want: "InvalidField spec.storage.backends[1.2]\nInvalidField spec.storage.backends[a].type\n",
+		},
+		"a named backend with fields of another type": {
+			spec: "storage: {backends: {a: {type: kv_redis, host: h}, b: {type: sql_sqlite, password: {name: a, key: b}}}}",
+			want: "ConflictingFields spec.storage.backends[a].host\nMissingField spec.storage.backends[a].endpoint\nConflictingFields spec.storage.backends[b].password\n",
+		},
+		"stores that do not exist, cannot be off, and name no backend of their kind": {
+			line: "1.3", spec: "storage: {stores: {infer: null, metadata: null, inference: false, conversations: {backend: kv_default}, prompts: {backend: sql_default, table: x}, responses: x}}",
+			want: "InvalidField spec.storage.stores[conversations].backend\nInvalidField spec.storage.stores[infer]\nUnsupportedByRelease spec.storage.stores[inference]\n" +
+				"UnsupportedByRelease spec.storage.stores[metadata]\nInvalidField spec.storage.stores[prompts]\nInvalidField spec.storage.stores[responses]\n",
+		},
+		"both forms": {
+			spec: "storage: {kv: {}, stores: {responses: null}}", want: "ConflictingFields spec.storage\n",
+		},
+		"a store that the release line does not have": {
+			line: "0.7", spec: "storage: {stores: {vector_stores: {backend: sql_default}}}",
+			want: "UnsupportedByRelease spec.storage.stores[vector_stores]\n",
 		},
 		"two PostgreSQL where each connection has its own password": {
 			line: catalog.Newest(), spec: "storage: {kv: {type: postgres, connectionString: {name: a, key: b}}, sql: {type: postgres, connectionString: {name: a, key: c}}}",
@@ -339,10 +437,10 @@ func TestApplyReadsTheEndpointOfRedis(t *testing.T) {
 	for endpoint, want := range map[string]string{
 		"redis.ns:6380": "redis.ns 6380", "redis.ns": "redis.ns 6379", "redis://redis.ns": "redis.ns 6379", "REDIS://redis.ns:1/": "redis.ns 1",
 		"10.0.0.1:65535": "10.0.0.1 65535", "[fd00::1]": "[fd00::1] 6379", "redis://[fd00::1]:7/": "[fd00::1] 7",
-		"rediss://redis.ns":          "InvalidField spec.storage.kv.endpoint",
-		"http://redis.ns":            "InvalidField spec.storage.kv.endpoint",
-		"unix:///run/redis":          "InvalidField spec.storage.kv.endpoint",
-		"redis.ns:1/0":               "InvalidField spec.storage.kv.endpoint",
+		"rediss://redis.ns": "InvalidField spec.storage.kv.endpoint",
+		"http://redis.ns":   "InvalidField spec.storage.kv.endpoint",
+		"unix:///run/redis": "InvalidField spec.storage.kv.endpoint",
+		"redis.ns:1/0":      "redis.ns 1", "redis://redis.ns:6379/0": "redis.ns 6379",
 		"redis://redis.ns/3":         "InvalidField spec.storage.kv.endpoint",
 		"redis.ns?ssl=true":          "InvalidField spec.storage.kv.endpoint",
 		"redis.ns/?":                 "InvalidField spec.storage.kv.endpoint",

@@ -43,8 +43,8 @@ func To(object map[string]any, keys func(configMap string) []string) (map[string
 	if praxis := s.at("spec", "praxisMode"); praxis["enabled"] == false {
 		_, _ = take[any](s, "spec.praxisMode")
 	}
-	for _, path := range []string{"spec.baseConfig", "spec.praxisMode", "spec.tls.identity", "spec.storage.backends",
-		"spec.storage.stores"} {
+	toBackends(s, to)
+	for _, path := range []string{"spec.baseConfig", "spec.praxisMode", "spec.tls.identity"} {
 		s.drop(path)
 	}
 	toTrust(s, to, &around)
