@@ -103,7 +103,8 @@ const (
 	SecretNotFound Reason = "SecretNotFound"
 	// InvalidSecret means that a value or a certificate in a Secret is invalid.
 	InvalidSecret Reason = "InvalidSecret"
-	// DependencyNotReady means that the API that exposes servers or the address for endpointFrom does not exist yet.
+	// DependencyNotReady means that the API that exposes servers or the address for endpointFrom does not exist yet, or
+	// that a model server is not Ready before the first start.
 	DependencyNotReady Reason = "DependencyNotReady"
 	// LookupFailed means that a read failed or the reconcile ended early.
 	LookupFailed Reason = "LookupFailed"

@@ -56,7 +56,8 @@ var referenceRows = []Row{
 	{
 		Reason: DependencyNotReady, Class: WaitingForDependency, Conditions: inConfigGenerated, FixedElsewhere: true,
 		Meaning: "Something that the server needs is not in the cluster yet: the object that `endpointFrom` refers to, or " +
-			"its address; the PersistentVolumeClaim in `workload.storage.claimName`; or the API by which the operator's settings expose servers.",
+			"its address; the PersistentVolumeClaim in `workload.storage.claimName`; or the API by which the operator's " +
+			"settings expose servers. Before its first start, a server also waits until an InferenceService is Ready.",
 		Example: Problem{
 			Path:   "spec.providers.inference[0].endpointFrom",
 			Detail: "InferenceService mistral (namespace mine) has no address inside of the cluster in its status",

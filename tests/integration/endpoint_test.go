@@ -43,6 +43,7 @@ spec:
             type: object
             properties:
               url: {type: string}
+              conditions: {type: array, items: {type: object, properties: {type: {type: string}, status: {type: string}, reason: {type: string}}}}
               address: {type: object, properties: {url: {type: string}}}
               addresses: {type: array, items: {type: object, properties: {name: {type: string}, url: {type: string}}}}
 ---
@@ -80,7 +81,7 @@ func (e *env) waitConfig(name, text string) int64 {
 // The addresses of model servers and tools come from other objects, and KServe's CRDs are installed after the resource.
 // There is no KServe: the test writes the status that it would write.
 //
-// Proves: R11, R20, R48, NFR-005, L-19.
+// Proves: R11, R20, R48, NFR-005, L-19, READY-FIRST.
 func TestEndpointsFollowTheirObjectsWithStatusWrittenByTheTest(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
@@ -144,4 +145,49 @@ resources: {tools: [{name: "mcp::files", endpointFrom: {kind: Service, name: fil
 	e.Apply(`{apiVersion: v1, kind: Service, metadata: {name: plain}, spec: {ports: [{name: https, port: 8443}]}}`)
 	e.waitConfig("s", "base_url: https://plain."+e.Name+".svc:8443/v1\n")
 	expectRollouts(1)
+	e.Kubectl("delete", "llsd", "s", "--cascade=foreground")
+	e.expectFirstStartToWait(op)
+}
+
+// expectFirstStartToWait checks that a server starts first when its model servers are Ready, and keeps running when one
+// is not later.
+func (e *env) expectFirstStartToWait(op *suite.Operator) {
+	t := e.T
+	ready := func(object, status string) {
+		e.admitModelServer(object, `{"address":{"url":"http://m.models.svc.cluster.local"},"conditions":[
+			{"type":"RoutesReady","status":"True"},{"type":"Ready","status":"`+status+`","reason":"RevisionMissing"}]}`)
+	}
+	ready("inferenceservice/small", "False")
+	ready("llminferenceservice/large", "Unknown")
+	e.Apply(framework.Manifest("s", `
+distribution: {name: starter}
+providers:
+  inference:
+  - {id: small, provider: vllm, endpointFrom: {kind: InferenceService, name: small}}
+  - {id: large, provider: vllm, endpointFrom: {kind: LLMInferenceService, name: large}}
+`))
+	waits := func(wants ...string) {
+		t.Helper()
+		e.WaitCondition("s", v1alpha2.ConditionReady, metav1.ConditionFalse, string(problem.DependencyNotReady), wants...)
+	}
+	waits("spec.providers.inference[0].endpointFrom: InferenceService small (namespace "+e.Name+") is not Ready (RevisionMissing)",
+		"spec.providers.inference[1].endpointFrom: LLMInferenceService large (namespace "+e.Name+") is not Ready (RevisionMissing)")
+	e.Quiet(op)
+	if made := e.written(); len(made) > 0 {
+		t.Errorf("objects were made although no model server is Ready: %v", made)
+	}
+	ready("inferenceservice/small", "True")
+	waits("LLMInferenceService large")
+	ready("llminferenceservice/large", "True")
+	e.WaitReady("s")
+
+	before := e.Deployment("s").Generation
+	for _, status := range []string{"False", "True"} {
+		ready("inferenceservice/small", status)
+		e.Quiet(op)
+		e.WaitCondition("s", v1alpha2.ConditionReady, metav1.ConditionTrue, "")
+	}
+	if got := e.Deployment("s").Generation; got != before {
+		t.Errorf("a model server that was not Ready for a while rolled the pods %d times", got-before)
+	}
 }

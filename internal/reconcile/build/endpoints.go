@@ -68,8 +68,28 @@ func (in *Inputs) withEndpoints() *Inputs {
 
 func (r *report) checkEndpoints(in *Inputs) {
 	for i := range in.Endpoints {
-		r.AddFound(in.Endpoints[i].absent(in.CR.Namespace))
+		f := &in.Endpoints[i]
+		p := f.absent(in.CR.Namespace)
+		if p == nil && in.Live == nil { // a running server keeps running
+			p = f.notReady()
+		}
+		r.AddFound(p)
 	}
+}
+
+// notReady returns the problem of a model server that is not ready for the first start of the server, or nil.
+func (f *EndpointFact) notReady() *problem.Problem {
+	if f.State != Found || f.Address.NotReady == "" {
+		return nil
+	}
+	return problem.New(problem.Problem{
+		Reason: problem.DependencyNotReady, Path: f.Ref.Path, Detail: f.description() + " " + f.Address.NotReady,
+		Fix: "the operator starts the server when it is; to start now, set endpoint",
+	})
+}
+
+func (f *EndpointFact) description() string {
+	return fmt.Sprintf("%s %s (namespace %s)", f.Ref.Kind, f.Ref.Name, f.Namespace)
 }
 
 func (in *Inputs) isMissingEndpoint() bool {
@@ -78,7 +98,7 @@ func (in *Inputs) isMissingEndpoint() bool {
 
 // absent returns the problem of an object without an address, or nil if it has one or is unknown.
 func (f *EndpointFact) absent(own string) *problem.Problem {
-	kind, description := f.Ref.Kind, fmt.Sprintf("%s %s (namespace %s)", f.Ref.Kind, f.Ref.Name, f.Namespace)
+	kind, description := f.Ref.Kind, f.description()
 	p := problem.Problem{Reason: problem.DependencyNotReady, Path: f.Ref.Path}
 	switch f.State {
 	case Missing, KeyMissing, Empty, NotAllowed:

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	appsv1 "k8s.io/api/apps/v1"
+
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/endpoint"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
@@ -114,5 +116,28 @@ func TestEndpointsWithoutAnAddressAreReported(t *testing.T) {
 				t.Error("something was built")
 			}
 		})
+	}
+}
+
+// Proves: R20, READY-FIRST.
+func TestOnlyTheFirstStartWaitsForReadyModelServer(t *testing.T) {
+	for _, running := range []bool{false, true} {
+		in := endpointInputs(t)
+		in.Endpoints[0].State, in.Endpoints[1].State = Found, Found
+		in.Endpoints[0].Address = endpoint.Address{URL: "http://m.models.svc/v1", NotReady: "is not Ready"}
+		in.Endpoints[1].Address = endpoint.Address{URL: "http://db.ai.svc:5432"}
+		if running {
+			in.Live = &appsv1.Deployment{}
+		}
+		d, problems := Build(t.Context(), in)
+		if running != (len(problems.Errors()) == 0) || running != (len(d.Objects) > 0) {
+			t.Errorf("running %v: %d objects, %v", running, len(d.Objects), problems.Errors())
+		}
+		const want = "spec.providers.inference.endpointFrom: LLMInferenceService m (namespace models) is not Ready: the operator " +
+			"starts the server when it is; to start now, set endpoint"
+		if !running && (len(problems.Errors()) != 1 || problems.Errors()[0].String() != want ||
+			problems.Errors()[0].Class != problem.WaitingForDependency) {
+			t.Errorf("%v, want %s", problems.Errors(), want)
+		}
 	}
 }

@@ -36,6 +36,8 @@ type Address struct {
 	URL string
 	// Problem is the reason for an empty URL, and Fix the advice.
 	Problem, Fix string
+	// NotReady says that a model server is not ready yet; empty if it is or does not report it.
+	NotReady string
 }
 
 // apiPath is the path of the OpenAI API on model servers.
@@ -114,13 +116,20 @@ func scheme(p *corev1.ServicePort) string {
 	return "http"
 }
 
-// OfModelServer returns the address in a KServe status in JSON: gateway-internal, else internal, else one in the
-// cluster, else address.url. It appends the API's path if it is missing.
+// OfModelServer returns the address in a KServe status in JSON, and whether the model server is ready. The address is
+// gateway-internal, else internal, else one in the cluster, else address.url, with the API's path.
 func OfModelServer(status []byte) Address {
-	single, list, excess := addresses(status)
+	tree, excess := statusTree(status)
 	if excess != nil {
 		return Address{Problem: fmt.Sprintf("has a status with %v, which is not read", excess), Fix: "set endpoint"}
 	}
+	address := addressOf(tree)
+	address.NotReady = notReady(tree)
+	return address
+}
+
+func addressOf(tree map[string]any) Address {
+	single, list := addresses(tree)
 	named := map[string]string{}
 	inCluster := ""
 	for _, item := range list {

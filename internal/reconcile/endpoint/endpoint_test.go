@@ -105,6 +105,27 @@ func TestOfModelServerChoosesTheAddressInsideOfTheCluster(t *testing.T) {
 	}
 }
 
+// Proves: READY-FIRST (only a condition Ready that is not True counts, and a message quotes only plain reasons).
+func TestModelServerThatIsNotReady(t *testing.T) {
+	for conditions, want := range map[string]string{
+		`[]`: "", `x`: "", `[[1]]`: "",
+		`[{type: Ready, status: "True"}]`:                                          "",
+		`[{type: RoutesReady, status: "False"}]`:                                   "",
+		`[{type: Ready, status: "False"}]`:                                         "is not Ready",
+		`[{type: A, status: "True"}, {type: Ready, status: Unknown, reason: New}]`: "is not Ready (New)",
+		`[{type: Ready, status: "False", reason: "a b"}]`:                          "is not Ready",
+		`[{type: Ready, status: 1}]`:                                               "is not Ready",
+	} {
+		status, err := yaml.YAMLToJSON([]byte(`{address: {url: "http://m.ns.svc"}, conditions: ` + conditions + `}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := endpoint.OfModelServer(status); got.NotReady != want || got.URL != "http://m.ns.svc/v1" {
+			t.Errorf("%s: %+v, want %q", conditions, got, want)
+		}
+	}
+}
+
 // same compares the URL of an address, or a part of its problem.
 func same(t *testing.T, got endpoint.Address, want string) {
 	t.Helper()

@@ -4,6 +4,7 @@ package endpoint
 
 import (
 	"encoding/json"
+	"regexp"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -57,18 +58,41 @@ func AddToScheme(scheme *runtime.Scheme) error {
 // statusLimits bound a status; KServe's have some hundred values, or some thousand with many revisions.
 var statusLimits = limits.Limits{Bytes: 256 << 10, Levels: 32, Nodes: 10_000}
 
-// addresses returns the single address and the list of named addresses in a status. It ignores other forms.
-func addresses(status []byte) (single string, list []any, excess *limits.ExcessError) {
+// statusTree decodes a status; one that is not an object is empty.
+func statusTree(status []byte) (tree map[string]any, excess *limits.ExcessError) {
 	if len(status) == 0 {
-		return "", nil, nil
+		return nil, nil
 	}
 	if _, excess = limits.Scan(status, statusLimits); excess != nil {
-		return "", nil, excess
+		return nil, excess
 	}
-	var tree map[string]any
-	_ = json.Unmarshal(status, &tree) // invalid JSON has no addresses
-	address, _ := tree["address"].(map[string]any)
+	_ = json.Unmarshal(status, &tree)
+	return tree, nil
+}
+
+// addresses returns the single address and the list of named addresses in a status. It ignores other forms.
+func addresses(status map[string]any) (single string, list []any) {
+	address, _ := status["address"].(map[string]any)
 	single, _ = address["url"].(string)
-	list, _ = tree["addresses"].([]any)
-	return single, list, nil
+	list, _ = status["addresses"].([]any)
+	return single, list
+}
+
+// plainReason matches reasons of conditions that a message may quote.
+var plainReason = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_]{0,99}$`)
+
+// notReady returns a text if the condition Ready of a status is not True, or "".
+func notReady(status map[string]any) string {
+	list, _ := status["conditions"].([]any)
+	for _, item := range list {
+		c, _ := item.(map[string]any)
+		if c["type"] != "Ready" || c["status"] == string(metav1.ConditionTrue) {
+			continue
+		}
+		if reason, _ := c["reason"].(string); plainReason.MatchString(reason) {
+			return "is not Ready (" + reason + ")"
+		}
+		return "is not Ready"
+	}
+	return ""
 }
