@@ -159,12 +159,16 @@ func compare(f *Facts) (c comparison) {
 	return c
 }
 
-// hasConnectorsInKeys reports whether the connectors are in the kv backend of PostgreSQL. The server reads a list from a
-// range of keys, which is empty in a collation such as en_US.utf8.
+// hasConnectorsInKeys reports whether the connectors are in the kv backend of PostgreSQL. The server reads a list from
+// a range of keys, which is empty in a collation such as en_US.utf8.
 func hasConnectorsInKeys(f *Facts) bool {
-	return f.Distribution != nil && f.Distribution.Line != nil &&
-		f.Distribution.Line.Stores["connectors"].Kind == catalog.KV &&
-		slices.ContainsFunc(f.Desired.RemoteStores(), func(s serverconfig.RemoteStore) bool { return s.Type == "kv_postgres" })
+	if f.Distribution == nil || f.Distribution.Line == nil ||
+		f.Distribution.Line.Stores["connectors"].Kind != catalog.KV {
+		return false
+	}
+	return slices.ContainsFunc(f.Desired.RemoteStores(), func(s serverconfig.RemoteStore) bool {
+		return s.Type == "kv_postgres"
+	})
 }
 
 // authenticatedLists returns the remark that lists need credentials, which the operator lacks, or "".
