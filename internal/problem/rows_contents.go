@@ -49,8 +49,8 @@ var contentRows = []Row{
 	},
 	{
 		Reason: SharedStorageLocation, Class: Terminal, Conditions: inConfigGenerated,
-		Meaning: "Two providers or backends would share a storage location. A warning where another custom resource has the " +
-			"same database with the same user: the servers then read and change each other's models, prompts, conversations " +
+		Meaning: "Two providers or backends would share a storage location. A warning where another custom resource has " +
+			"the same database with the same user: the servers then read and change each other's models, prompts, conversations " +
 			"and files. Both get the warning.",
 		Example: Problem{
 			Path: "spec.providers.vectorIo[2]", Type: field.ErrorTypeForbidden,
@@ -58,8 +58,8 @@ var contentRows = []Row{
 			Fix:    "set a different namespace, table or file for each under settings",
 		},
 		Remedy: "Give each a namespace, table or file of its own. For the warning: create a database for each custom " +
-			"resource, and name it in the Secret of its connection string; with Redis, run one for each. Ignore the warning if " +
-			"they share their state on purpose.",
+			"resource, and name it in the Secret of its connection string; with Redis, run one for each. Ignore the warning " +
+			"if they share their state on purpose.",
 	},
 	{
 		Reason: EphemeralState, Class: Terminal, Conditions: inConfigGenerated,

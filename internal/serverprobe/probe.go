@@ -128,8 +128,8 @@ func (c *Client) slots(server Server) *semaphore.Weighted {
 // versionPath reports the version without credentials.
 const versionPath = "/v1/version"
 
-// Probe probes a server for up to ten seconds, and each of its stores for storeTimeout more. It fails only if the version or
-// the providers cannot be read.
+// Probe probes a server for up to ten seconds, and each of its stores for storeTimeout more. It fails only if the
+// version or the providers cannot be read.
 func (c *Client) Probe(ctx context.Context, server Server) (*Observation, error) {
 	at, err := c.target(server)
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -36,13 +37,31 @@ type Postgres struct {
 	Stop, Start func()
 
 	psql string
+	// before is a command that runs the server, such as env with variables.
+	before []string
 }
 
 // StartPostgres starts a PostgreSQL with TLS on a local address; on loopback, the certificate is for localhost only. It
 // runs as another user if the test runs as root, which PostgreSQL refuses.
 func StartPostgres(t testing.TB, address string) *Postgres {
 	t.Helper()
+	return startPostgres(t, address, otherUsersDir(t))
+}
+
+// StartPostgresWithLocale is StartPostgres with a locale in UTF-8, such as en_US, for databases. It skips the test if the
+// machine cannot make the locale, which needs the Debian package locales.
+func StartPostgresWithLocale(t testing.TB, address, locale string) *Postgres {
+	t.Helper()
 	dir := otherUsersDir(t)
+	if out, err := exec.CommandContext(t.Context(), "localedef", "-i", locale, "-f", "UTF-8", filepath.Join(dir, locale+".utf8")).CombinedOutput(); err != nil {
+		t.Skipf("localedef: %v: %s", err, out)
+	}
+	return startPostgres(t, address, dir, "env", "LOCPATH="+dir)
+}
+
+// startPostgres starts a PostgreSQL that keeps its data in dir; before is a command that runs it.
+func startPostgres(t testing.TB, address, dir string, before ...string) *Postgres {
+	t.Helper()
 	p := &Postgres{Host: address, CA: filepath.Join(dir, "ca.crt")}
 	certificate := NewCA(t).ServerSecret(nil, func(c *x509.Certificate) {
 		if address == Loopback {
@@ -56,6 +75,7 @@ func StartPostgres(t testing.TB, address string) *Postgres {
 	} {
 		WriteFile(t, filepath.Join(dir, name), content)
 	}
+	p.before = before
 	p.start(t, filepath.Dir(databaseProgram(t, "initdb", "/usr/lib/postgresql/*/bin")), dir, address,
 		"ssl=on", "ssl_cert_file="+filepath.Join(dir, "server.crt"), "ssl_key_file="+filepath.Join(dir, "server.key"))
 	return p
@@ -88,7 +108,7 @@ func (p *Postgres) start(t testing.TB, bin, dir, address string, settings ...str
 	chownAll(t, dir)
 	runAsOther(t, filepath.Join(bin, "initdb"), "--pgdata", data, "--username", postgresAdmin, "--auth", "scram-sha-256", "--pwfile", secret,
 		"--no-sync", "--encoding", "UTF8", "--locale", "C")
-	command := []string{filepath.Join(bin, "postgres"), "-D", data, "-p", strconv.Itoa(p.Port)}
+	command := append(slices.Clone(p.before), filepath.Join(bin, "postgres"), "-D", data, "-p", strconv.Itoa(p.Port))
 	for _, setting := range append(settings, "listen_addresses="+address, "unix_socket_directories=", "fsync=off", "max_connections=300", "hba_file="+hba) {
 		command = append(command, "-c", setting)
 	}

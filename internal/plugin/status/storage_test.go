@@ -67,7 +67,7 @@ func TestStatusShowsWhyTheServerEndedAtItsDatabase(t *testing.T) {
 	}
 }
 
-// An unknown state of the stores is no cause.
+// An unknown state of the stores is not a cause.
 func TestStatusHidesUnknownStateOfStores(t *testing.T) {
 	cr := stack(t, "my-stack", "Available=True ServerAvailable: 1 of 1", "StorageReachable=Unknown StorageUnknown: x", "Ready=True Ready: The spec is applied")
 	out, _ := runWithLogs(t, fakecluster.New(t, cr, readyPod()), noLog, "my-stack")

@@ -145,6 +145,10 @@ func compare(f *Facts) (c comparison) {
 			}
 		}
 		switch {
+		case len(missing) > 0 && len(listed.Entries) == 0 && kind.list == serverconfig.ListConnectors &&
+			hasConnectorsInKeys(f):
+			c.notes = append(c.notes, "the server lists no connectors, although it may have them: with kv in PostgreSQL it "+
+				"lists them only if the collation of the database is C: create the database with LC_COLLATE 'C'")
 		case len(missing) > 0 && listed.Truncated:
 			c.notes = append(c.notes, "the server lists more "+kind.displayName+
 				" than the operator reads, so some resources of the spec may be missing")
@@ -153,6 +157,18 @@ func compare(f *Facts) (c comparison) {
 		}
 	}
 	return c
+}
+
+// hasConnectorsInKeys reports whether the connectors are in the kv backend of PostgreSQL. The server reads a list from
+// a range of keys, which is empty in a collation such as en_US.utf8.
+func hasConnectorsInKeys(f *Facts) bool {
+	if f.Distribution == nil || f.Distribution.Line == nil ||
+		f.Distribution.Line.Stores["connectors"].Kind != catalog.KV {
+		return false
+	}
+	return slices.ContainsFunc(f.Desired.RemoteStores(), func(s serverconfig.RemoteStore) bool {
+		return s.Type == "kv_postgres"
+	})
 }
 
 // authenticatedLists returns the remark that lists need credentials, which the operator lacks, or "".

@@ -143,7 +143,7 @@ func (p *Prober) watchStores(ctx context.Context, s *server, key types.Namespace
 	failures, delay := 0, failedStoresInterval
 	for wait(ctx, delay) {
 		var stores map[string]serverprobe.StoreResult
-		err := p.ask(ctx, s, key, true, func(ctx context.Context) (err error) {
+		err := p.ask(ctx, s, key, p.repeated, func(ctx context.Context) (err error) {
 			stores, err = p.client.Stores(ctx, at)
 			return err
 		})
@@ -195,7 +195,16 @@ func countFailures(before int, stores map[string]serverprobe.StoreResult) int {
 func (p *Prober) probeOnce(
 	ctx context.Context, s *server, key types.NamespacedName, at serverprobe.Server,
 ) (observation *serverprobe.Observation, err error) {
-	err = p.ask(ctx, s, key, at.Slow, func(ctx context.Context) (err error) {
+	slots := p.first
+	if at.Slow {
+		slots = p.repeated
+	}
+	err = p.ask(ctx, s, key, slots, func(ctx context.Context) (err error) {
+		if !at.Slow {
+			var cancel context.CancelFunc
+			ctx, cancel = context.WithTimeout(ctx, firstTimeout)
+			defer cancel()
+		}
 		observation, err = p.client.Probe(ctx, at)
 		return err
 	})
@@ -204,12 +213,9 @@ func (p *Prober) probeOnce(
 
 // ask calls a function that sends requests to a server, when there is a slot for it.
 func (p *Prober) ask(
-	ctx context.Context, s *server, key types.NamespacedName, slow bool, request func(context.Context) error,
+	ctx context.Context, s *server, key types.NamespacedName, slots *semaphore.Weighted,
+	request func(context.Context) error,
 ) (err error) {
-	slots := p.first
-	if slow {
-		slots = p.repeated
-	}
 	if err := slots.Acquire(ctx, 1); err != nil {
 		return err
 	}
@@ -220,11 +226,6 @@ func (p *Prober) ask(
 	p.mu.Unlock()
 	if stopped != nil {
 		return stopped
-	}
-	if !slow {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, firstTimeout)
-		defer cancel()
 	}
 	log := logf.FromContext(ctx).WithValues("namespace", key.Namespace, "name", key.Name)
 	defer problem.CatchPanic(log, "panic while probing a server", &err)
