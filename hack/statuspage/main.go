@@ -52,7 +52,10 @@ An error has one of three classes:
 
 While a spec has an error, the operator changes nothing: what runs stays as it is. (It only makes the custom resource
 the owner of a Deployment that release 0.9 left without one.) A warning prevents nothing. It follows in the message of
-` + "`ConfigGenerated`" + `, and in an Event.
+` + "`ConfigGenerated`" + `, in an Event, and in the operator's log.
+
+While a custom resource is deleted, its phase is Terminating. The conditions stay as they were, and the operator makes no
+object again.
 `
 
 func page() string {

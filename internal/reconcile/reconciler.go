@@ -314,7 +314,7 @@ func (r *Reconciler) observePods(ctx context.Context, s *scope) {
 	s.pods = pods.Observe(list.Items, cmp.Or(s.gathered.Inputs.Legacy.ContainerName, names.ContainerName), known)
 }
 
-// report writes the status if it changed, and records an Event for each changed condition.
+// report writes the status if it changed.
 func (r *Reconciler) report(ctx context.Context, s *scope) (ctrl.Result, error) {
 	log := logf.FromContext(ctx)
 	before := s.cr.Status.DeepCopy()
@@ -335,9 +335,7 @@ func (r *Reconciler) report(ctx context.Context, s *scope) (ctrl.Result, error) 
 		case err != nil:
 			return ctrl.Result{}, err
 		}
-		for _, e := range events.ForChanges(before.Conditions, s.cr.Status.Conditions, len(s.problems.Warnings()) > 0) {
-			r.recorder.Eventf(s.cr, nil, e.Type, e.Reason, e.Action, "%s", e.Note)
-		}
+		r.recordEvents(ctx, s, before.Conditions)
 		ready := ptr.Deref(meta.FindStatusCondition(s.cr.Status.Conditions, v1alpha2.ConditionReady), metav1.Condition{})
 		log.Info("status changed", "generation", s.cr.Generation, "phase", s.cr.Status.Phase, "available",
 			s.cr.Status.AvailableReplicas,
@@ -353,6 +351,20 @@ func (r *Reconciler) report(ctx context.Context, s *scope) (ctrl.Result, error) 
 		return ctrl.Result{RequeueAfter: foreignDelay}, nil
 	}
 	return ctrl.Result{RequeueAfter: s.nextReconcile(time.Now())}, nil
+}
+
+// recordEvents records an Event for each changed condition, and logs new warnings.
+func (r *Reconciler) recordEvents(ctx context.Context, s *scope, before []metav1.Condition) {
+	warnings := s.problems.Warnings()
+	for _, e := range events.ForChanges(before, s.cr.Status.Conditions, len(warnings) > 0) {
+		r.recorder.Eventf(s.cr, nil, e.Type, e.Reason, e.Action, "%s", e.Note)
+		if e.Type != corev1.EventTypeWarning || e.Action != v1alpha2.ConditionConfigGenerated {
+			continue
+		}
+		for _, text := range warnings.Texts() {
+			logf.FromContext(ctx).Info("warning", "generation", s.cr.Generation, "message", limits.Message(text))
+		}
+	}
 }
 
 // writeStatus patches the status without the spec, to save memory. Go's types may not decode the response.

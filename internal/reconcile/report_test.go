@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/go-logr/logr/funcr"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -20,11 +21,15 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+	logf "sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/metrics"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/build"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/gather"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 )
 
 var errTimeout = errors.New("the server timed out")
@@ -166,5 +171,45 @@ func TestPanicIsReportedAfterAConflict(t *testing.T) {
 	r.refuse = nil
 	if result, err := r.Reconcile(t.Context(), request); err != nil || result.RequeueAfter != problem.PanicRetryDelay || r.writes != 2 {
 		t.Errorf("%+v %v, %d writes", result, err, r.writes)
+	}
+}
+
+// Proves: EC-LOG (each warning is logged once, when it is new, beside its Event).
+func TestWarningsAreLogged(t *testing.T) {
+	r := newReporter(t)
+	var lines []string
+	ctx := logf.IntoContext(t.Context(), funcr.New(func(_, line string) { lines = append(lines, line) }, funcr.Options{}))
+	warning := problem.Problem{
+		Severity: problem.Warning, Class: problem.Terminal, Condition: v1alpha2.ConditionConfigGenerated, Reason: problem.DisabledAPI,
+		Path: "spec.disabled[0]", Detail: "also disables provider vllm",
+	}
+	logged := func() (count int) {
+		t.Helper()
+		cr := &v1alpha2.LlamaStackDistribution{}
+		if err := r.client.Get(ctx, client.ObjectKeyFromObject(stack("a")), cr); err != nil {
+			t.Fatal(err)
+		}
+		lines = nil
+		s := &scope{cr: cr, problems: problem.List{warning}, desired: &build.Desired{}, gathered: &gather.Gathered{Inputs: &build.Inputs{
+			CR: cr, Distribution: &settings.Distribution{},
+		}}}
+		if _, err := r.report(ctx, s); err != nil {
+			t.Fatal(err)
+		}
+		for _, line := range lines {
+			if strings.Contains(line, "\"msg\"=\"warning\"") && strings.Contains(line, "spec.disabled[0]: also disables provider vllm") {
+				count++
+			}
+		}
+		return count
+	}
+	for i, want := range []int{1, 0} {
+		if got := logged(); got != want {
+			t.Errorf("report %d: %d lines, want %d:\n%s", i, got, want, strings.Join(lines, "\n"))
+		}
+	}
+	warning.Detail += "; new"
+	if got := logged(); got != 1 {
+		t.Errorf("%d lines of another warning", got)
 	}
 }
