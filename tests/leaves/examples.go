@@ -38,6 +38,7 @@ var openJSON = map[string]string{
 // texts has the values of strings that cannot be "x", by path.
 var texts = map[string]string{
 	"spec.auth.provider": "kubernetes", "spec.disabled": "eval", "spec.workload.storage.mountPath": "/x",
+	"spec.resources.defaults.embeddingModel": "openai/y", "spec.resources.defaults.shield": "code-scanner",
 	"spec.storage.kv.type": "redis", "spec.storage.kv.endpoint": "x:6379", "spec.storage.sql.type": "postgres",
 }
 
