@@ -33,6 +33,41 @@ type ResourcesSpec struct {
 	// +listType=map
 	// +listMapKey=name
 	VectorStores []VectorStore `json:"vectorStores,omitempty"`
+
+	// Defaults are used for requests that name no model or shield.
+	// The release line of the server must have such a default.
+	// +optional
+	Defaults *ResourceDefaults `json:"defaults,omitempty"`
+}
+
+// ResourceDefaults are the resources for requests that name none.
+//
+// +kubebuilder:validation:XValidation:rule="!has(self.embeddingDimension) || has(self.embeddingModel)",message="embeddingDimension belongs to embeddingModel: set both, or remove it"
+type ResourceDefaults struct {
+	// Model is the served name or the own name of a registered model. The server asks it to rewrite queries of vector
+	// stores, and to describe the context of their chunks.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	Model *string `json:"model,omitempty"`
+
+	// EmbeddingModel is the model that makes the vectors of vector stores. A model that is not registered is registered
+	// with embeddingDimension; <provider id>/<name> names its provider.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	EmbeddingModel *string `json:"embeddingModel,omitempty"`
+
+	// EmbeddingDimension is the length of the vectors of embeddingModel.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	EmbeddingDimension *int32 `json:"embeddingDimension,omitempty"`
+
+	// Shield is the id of the registered shield for moderation requests.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	Shield *string `json:"shield,omitempty"`
 }
 
 // VectorStore is a vector store to register.

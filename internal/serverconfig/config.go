@@ -190,7 +190,7 @@ func Generate(ctx context.Context, in Input) (*Result, problem.List) {
 	all := external.Groups(spec.Providers, spec.External, in.Packages)
 	uses, registered := resource.Apply(ctx, &resource.Input{
 		Document: doc, Line: in.Line, Environment: env, Providers: all, Models: spec.Models, Shields: spec.Shields,
-		VectorStores: spec.VectorStores, Tools: spec.Tools,
+		VectorStores: spec.VectorStores, Tools: spec.Tools, Defaults: spec.Defaults,
 	}, problems)
 	disabled.Apply(&disabled.Input{Document: doc, Line: in.Line, APIs: spec.disabled, Providers: all, Uses: uses},
 		problems)
@@ -274,6 +274,7 @@ func readSpec(in *Input, problems *problem.Collector) *parsedSpec {
 		Providers: slices.Clone(parsed.Providers),
 		External:  parsed.External,
 		Models:    parsed.Models, Shields: parsed.Shields, VectorStores: parsed.VectorStores, Tools: parsed.Tools,
+		Defaults: parsed.Defaults,
 	}}
 	s.disabled = disabled.Read(&s.Spec, in.Line, problems)
 	s.Providers = external.Replace(s.Providers, s.External, problems)

@@ -37,7 +37,8 @@ func hasAuth(a *v1alpha2.AuthSpec) bool {
 }
 
 func hasResources(r *v1alpha2.ResourcesSpec) bool {
-	return r != nil && (len(r.Models) > 0 || len(r.Shields) > 0 || len(r.Tools) > 0 || len(r.VectorStores) > 0)
+	return r != nil && (len(r.Models) > 0 || len(r.Shields) > 0 || len(r.Tools) > 0 || len(r.VectorStores) > 0 ||
+		(r.Defaults != nil && *r.Defaults != v1alpha2.ResourceDefaults{}))
 }
 
 func hasStorage(s *v1alpha2.StateStorageSpec) bool {

@@ -85,6 +85,12 @@ func (n *needs) resources(spec *parse.Spec) {
 	if len(spec.VectorStores) > 0 && n.api(parse.APIVectorIO.Name, "spec.resources.vectorStores") {
 		n.add("spec.resources.vectorStores", func(line *catalog.Line) bool { return line.RegistersVectorStores })
 	}
+	d := spec.Defaults
+	for _, f := range resource.DefaultFields(&d) {
+		if n.api(f.API.Name, f.Path) {
+			n.add(f.Path, f.In)
+		}
+	}
 	if len(spec.Tools) > 0 && n.api(parse.APIToolRuntime.Name, "spec.resources.tools") {
 		for i := range spec.Tools {
 			t := &spec.Tools[i]

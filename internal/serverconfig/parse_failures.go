@@ -79,6 +79,10 @@ var referredBy = map[string][]string{
 		"spec.providers.safety", "spec.externalProviders.safety", "spec.providers.inference",
 		"spec.externalProviders.inference", "spec.resources.models",
 	},
+	"spec.resources.defaults": {
+		"spec.providers.safety", "spec.externalProviders.safety", "spec.providers.inference",
+		"spec.externalProviders.inference", "spec.resources.models", "spec.resources.shields",
+	},
 	"spec.resources.tools": {"spec.providers.toolRuntime", "spec.externalProviders.toolRuntime"},
 	"spec.resources.vectorStores": {
 		"spec.providers.vectorIo", "spec.externalProviders.vectorIo", "spec.providers.inference",

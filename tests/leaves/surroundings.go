@@ -25,17 +25,31 @@ var surroundings = map[string]func(*v1alpha2.LlamaStackDistributionSpec){
 	"spec.resources.vectorStores": func(s *v1alpha2.LlamaStackDistributionSpec) {
 		model := `{"name":"y","provider":"openai","modelType":"embedding","embeddingDimension":4}`
 		s.Resources = &v1alpha2.ResourcesSpec{Models: []apiextensionsv1.JSON{{Raw: []byte(model)}}}
-		s.Workload = &v1alpha2.WorkloadSpec{Overrides: &v1alpha2.WorkloadOverrides{Env: []corev1.EnvVar{{Name: "OPENAI_API_KEY", Value: "x"}}}}
+		withOpenAI(s)
 	},
-	"spec.monitoring":          withMetrics,
-	"spec.providers.safety":    withSafety,
-	"spec.resources.shields":   withSafety,
-	"spec.auth.settings":       withAuth("custom"),
-	"spec.auth.secretRefs":     withAuth("custom"),
-	"spec.auth.accessPolicy":   withAuth("kubernetes"),
-	"spec.auth.routePolicy":    withAuth("kubernetes"),
-	"spec.storage.kv.type":     func(s *v1alpha2.LlamaStackDistributionSpec) { kvStorage(s).Endpoint = new("redis:6379") },
-	"spec.storage.kv.endpoint": func(s *v1alpha2.LlamaStackDistributionSpec) { kvStorage(s).Type = new(v1alpha2.KVStorageRedis) },
+	"spec.resources.defaults.model": func(s *v1alpha2.LlamaStackDistributionSpec) {
+		s.Resources = &v1alpha2.ResourcesSpec{Models: []apiextensionsv1.JSON{{Raw: []byte(`{"name":"x","provider":"openai"}`)}}}
+		withOpenAI(s)
+	},
+	"spec.resources.defaults.embeddingModel": func(s *v1alpha2.LlamaStackDistributionSpec) {
+		model := `{"name":"y","provider":"openai","modelType":"embedding","embeddingDimension":4}`
+		s.Resources = &v1alpha2.ResourcesSpec{Models: []apiextensionsv1.JSON{{Raw: []byte(model)}}}
+		withOpenAI(s)
+	},
+	"spec.resources.defaults.embeddingDimension": func(s *v1alpha2.LlamaStackDistributionSpec) {
+		s.Resources = &v1alpha2.ResourcesSpec{Defaults: &v1alpha2.ResourceDefaults{EmbeddingModel: new("openai/z")}}
+		withOpenAI(s)
+	},
+	"spec.resources.defaults.shield": withSafety,
+	"spec.monitoring":                withMetrics,
+	"spec.providers.safety":          withSafety,
+	"spec.resources.shields":         withSafety,
+	"spec.auth.settings":             withAuth("custom"),
+	"spec.auth.secretRefs":           withAuth("custom"),
+	"spec.auth.accessPolicy":         withAuth("kubernetes"),
+	"spec.auth.routePolicy":          withAuth("kubernetes"),
+	"spec.storage.kv.type":           func(s *v1alpha2.LlamaStackDistributionSpec) { kvStorage(s).Endpoint = new("redis:6379") },
+	"spec.storage.kv.endpoint":       func(s *v1alpha2.LlamaStackDistributionSpec) { kvStorage(s).Type = new(v1alpha2.KVStorageRedis) },
 	"spec.storage.kv.password": func(s *v1alpha2.LlamaStackDistributionSpec) {
 		kv := kvStorage(s)
 		kv.Type, kv.Endpoint, kv.Password = new(v1alpha2.KVStorageRedis), new("redis:6379"), reference()
@@ -81,6 +95,11 @@ var surroundings = map[string]func(*v1alpha2.LlamaStackDistributionSpec){
 	},
 	"spec.storage.sql.sslMode":  sqlParts,
 	"spec.storage.sql.caBundle": sqlParts,
+}
+
+// withOpenAI enables the provider openai of the base without a warning.
+func withOpenAI(s *v1alpha2.LlamaStackDistributionSpec) {
+	s.Workload = &v1alpha2.WorkloadSpec{Overrides: &v1alpha2.WorkloadOverrides{Env: []corev1.EnvVar{{Name: "OPENAI_API_KEY", Value: "x"}}}}
 }
 
 // withSafety sets the newest release line with safety, so that it stays when the field is removed.

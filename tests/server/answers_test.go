@@ -34,7 +34,26 @@ func answerFaults(t *testing.T, b *booting, s *server) []string {
 	return slices.Concat(
 		providerFaults(t, b, s), s.missing(t, "/v1/models", models, "identifier", "id"), s.missing(t, "/v1/shields", b.asked.shields, "identifier", "id"),
 		s.missing(t, "/v1/vector_stores", b.asked.vectorStores, "id"), toolFaults(t, b, s), listFaults(t, b, s), chatFaults(t, b, s),
+		embeddingFaults(t, b, s),
 	)
+}
+
+// embeddingFaults makes a vector store without the name of an embedding model, as client.vector_stores.create(name=…)
+// does, if the resource has a default.
+//
+// Proves: R100.
+func embeddingFaults(t *testing.T, b *booting, s *server) []string {
+	t.Helper()
+	if !b.asked.embeds {
+		return nil
+	}
+	status, answer, err := framework.Send(t.Context(), client, http.MethodPost, s.url+"/v1/vector_stores",
+		`{"name":"of a client"}`, "Content-Type", "application/json")
+	framework.NoError(t, err)
+	if status != http.StatusOK {
+		return []string{fmt.Sprintf("a vector store without an embedding model: status %d: %s", status, answer)}
+	}
+	return nil
 }
 
 // isProtected reports whether the server of the configuration requires authentication.

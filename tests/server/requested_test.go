@@ -20,6 +20,8 @@ type requested struct {
 	shields      []string
 	tools        []string
 	vectorStores []string
+	// embeds means that vector stores have a default embedding model.
+	embeds bool
 	// disabled are the disabled APIs, by the server's names.
 	disabled []string
 }
@@ -51,7 +53,7 @@ func readRequested(t *testing.T, content []byte) requested {
 	for _, name := range list(spec, "disabled") {
 		a.disabled = append(a.disabled, snake(name.(string)))
 	}
-	for _, api := range []string{"inference", "safety", "vectorIo", "toolRuntime"} {
+	for _, api := range []string{"inference", "safety", "vectorIo", "toolRuntime", "files", "fileProcessors", "batches"} {
 		for _, entry := range oneOrMany(at(spec, "providers", api)) {
 			a.providers = append(a.providers, readProvider(snake(api), entry))
 		}
@@ -70,6 +72,7 @@ func readRequested(t *testing.T, content []byte) requested {
 	}
 	a.shields = namesIn(list(spec, "resources", "shields"), "id")
 	a.tools = namesIn(list(spec, "resources", "tools"), "name")
+	a.embeds = str(spec, "resources", "defaults", "embeddingModel") != ""
 	a.vectorStores = namesIn(list(spec, "resources", "vectorStores"), "name")
 	return a
 }

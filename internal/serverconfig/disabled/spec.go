@@ -12,6 +12,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/parse"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/resource"
 )
 
 // sectionOf maps an API to the section of the configuration that depends on it.
@@ -55,6 +56,7 @@ type Spec struct {
 	Shields      []parse.Shield
 	VectorStores []parse.VectorStore
 	Tools        []parse.Tool
+	Defaults     parse.Defaults
 }
 
 // Read returns the APIs in spec.disabled, and removes their configuration from the spec with a warning. A nil release
@@ -109,6 +111,11 @@ func Read(spec *Spec, line *catalog.Line, problems *problem.Collector) []string 
 	}
 	if ignored("vector_io", "spec.resources.vectorStores", len(spec.VectorStores)) {
 		spec.VectorStores = nil
+	}
+	for _, f := range resource.DefaultFields(&spec.Defaults) {
+		if ignored(f.API.Name, f.Path, 1) {
+			f.Unset()
+		}
 	}
 	if ignored("tool_runtime", "spec.resources.tools", len(spec.Tools)) {
 		spec.Tools = nil

@@ -60,6 +60,7 @@ func Check(ctx context.Context, in *Input, problems *problem.Collector) {
 	c.apis()
 	c.needs()
 	c.locations()
+	c.defaultEmbeddingModel()
 }
 
 // CheckShape reports bases that the server's loader refuses, as warnings if the server release is newer than the known

@@ -12,6 +12,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/document"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/parse"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/resource"
 )
 
@@ -72,6 +73,20 @@ func (c *check) modelReference(ref resource.ModelReference) {
 				"name a model of type "+string(ref.ModelType))
 		}
 	}
+}
+
+// defaultEmbeddingModel warns if clients must name an embedding model for each vector store of a configured provider.
+func (c *check) defaultEmbeddingModel() {
+	at := slices.IndexFunc(c.groups, func(g parse.ProviderGroup) bool { return g.API == parse.APIVectorIO })
+	if at < 0 || c.problems.HasErrors() || !c.serves(parse.APIVectorIO.Name) ||
+		document.Child(c.doc.Section("vector_stores"), "default_embedding_model") != nil {
+		return
+	}
+	c.problems.Add(problem.Problem{
+		Reason: problem.MissingField, Severity: problem.Warning, Path: c.groups[at].Providers[0].Path,
+		Detail: "clients must name an embedding model for each vector store, because there is no default",
+		Fix:    "set spec.resources.defaults.embeddingModel",
+	})
 }
 
 // models checks the vector dimension and unique names of registered models.

@@ -19,6 +19,7 @@ type Spec struct {
 	Tools        []Tool
 	Shields      []Shield
 	VectorStores []VectorStore
+	Defaults     Defaults
 	// Auth is spec.auth; nil if it is absent or empty.
 	Auth *Auth
 	// Expose is spec.networking.expose; zero if it has problems.
@@ -53,6 +54,8 @@ func Parse(spec *v1alpha2.LlamaStackDistributionSpec) *Spec {
 		s.Tools, problems = parseTools(r.Tools)
 		add(problems)
 		s.VectorStores, problems = parseVectorStores(r.VectorStores)
+		add(problems)
+		s.Defaults, problems = parseDefaults(r.Defaults)
 		add(problems)
 	}
 	problems = s.checkEndpointReferences()

@@ -104,6 +104,16 @@ type VectorStore struct {
 	Path                  string
 }
 
+// Defaults are the parsed spec.resources.defaults; empty values are absent.
+type Defaults struct {
+	Model, EmbeddingModel, Shield string
+	// EmbeddingDimension is the vector length of EmbeddingModel; nil for that of the registered model.
+	EmbeddingDimension *int64
+}
+
+// PathDefaults is the path of Defaults for messages.
+const PathDefaults = "spec.resources.defaults"
+
 // Auth is the parsed spec.auth.
 type Auth struct {
 	// Type is the type of authentication as written, if given.

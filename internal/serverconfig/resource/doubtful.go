@@ -130,5 +130,6 @@ func namesInUse(in *Input) map[string]bool {
 	for i := range in.VectorStores {
 		names[in.VectorStores[i].EmbeddingModel] = true
 	}
+	names[in.Defaults.Model], names[in.Defaults.EmbeddingModel] = true, true
 	return names
 }

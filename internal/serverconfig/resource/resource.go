@@ -26,6 +26,7 @@ type Input struct {
 	Shields      []parse.Shield
 	VectorStores []parse.VectorStore
 	Tools        []parse.Tool
+	Defaults     parse.Defaults
 }
 
 // Use is a provider that a resource of the spec uses.
@@ -53,8 +54,9 @@ func Apply(ctx context.Context, in *Input, problems *problem.Collector) ([]Use, 
 		ctx: ctx, doc: in.Document, line: in.Line, env: in.Environment, groups: in.Providers, problems: problems,
 		named: namesInUse(in),
 	}
-	r.applyModels(in.Models)
+	r.applyModels(r.withDefaultModel(in.Models, &in.Defaults))
 	r.applyShields(in.Shields)
+	r.applyDefaults(&in.Defaults)
 	r.applyVectorStores(in.VectorStores)
 	tools := &toolStep{registration: r}
 	tools.apply(in.Tools)

@@ -224,7 +224,7 @@ func (r *shieldResolver) isServable(name string) bool {
 
 // keepDefaultShield replaces a default shield that may be disabled, because the server would not start.
 func (r *registration) keepDefaultShield(list *yaml.Node, replacement string) {
-	name := document.Text(document.Child(r.doc.Section("safety"), "default_shield_id"))
+	name := document.Text(document.Child(r.doc.Section("safety"), defaultShield))
 	if name == "" || document.HasReference(name) {
 		return
 	}
@@ -234,5 +234,5 @@ func (r *registration) keepDefaultShield(list *yaml.Node, replacement string) {
 			return
 		}
 	}
-	document.Set(r.doc.Section("safety"), "default_shield_id", document.String(replacement))
+	document.Set(r.doc.Section("safety"), defaultShield, document.String(replacement))
 }

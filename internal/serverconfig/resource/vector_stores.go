@@ -63,7 +63,7 @@ func (r *registration) applyVectorStores(stores []parse.VectorStore) {
 			entry = &yaml.Node{Kind: yaml.MappingNode}
 		}
 		provider, ok := search.provider(s, entry)
-		model, found := search.model(s)
+		model, found := search.model(s.EmbeddingModel, s.Path+".embeddingModel", v1alpha2.ModelTypeEmbedding)
 		if !ok || !found || !search.overlay(entry, s, provider, model) {
 			continue
 		}
@@ -134,24 +134,26 @@ func (s *storeResolver) checkEnabled(api parse.ProviderAPI, provider document.Id
 	return false
 }
 
-// model returns the embedding model of a vector store, which must be registered for the server to start.
-func (s *storeResolver) model(store *parse.VectorStore) (ServedModel, bool) {
-	path := store.Path + ".embeddingModel"
-	model, ok := s.models.find(store.EmbeddingModel)
+// model returns the model with a name, which must be registered for the server to start.
+func (s *storeResolver) model(name, path string, modelType v1alpha2.ModelType) (ServedModel, bool) {
+	model, ok := s.models.find(name)
 	if ok {
 		server, there := s.inference.Find(document.IdentityOf(document.Child(model.entry, "provider_id")).ID)
 		return model, !there || s.checkEnabled(parse.APIInference, server, path, "is a model of a provider that is")
 	}
-	if s.problems.Full(problem.Error) || store.EmbeddingModel == "" {
+	if s.problems.Full(problem.Error) || name == "" {
 		return model, false // an absent one is already reported
 	}
-	p := problem.Problem{
-		Reason: problem.BrokenReference, Path: path, Type: field.ErrorTypeNotFound, Value: store.EmbeddingModel,
-		Detail: "is not a registered embedding model", Fix: "register it under spec.resources.models with modelType: " +
-			"embedding",
+	kind, fix := "embedding model", "register it under spec.resources.models with modelType: embedding"
+	if modelType == v1alpha2.ModelTypeLLM {
+		kind, fix = "model", "register it under spec.resources.models"
 	}
-	if named := s.models.named[store.EmbeddingModel]; len(named) > 1 {
-		p.Detail = "is the name of several registered embedding models"
+	p := problem.Problem{
+		Reason: problem.BrokenReference, Path: path, Type: field.ErrorTypeNotFound, Value: name,
+		Detail: "is not a registered " + kind, Fix: fix,
+	}
+	if named := s.models.named[name]; len(named) > 1 {
+		p.Detail = "is the name of several registered " + kind + "s"
 		p.Fix = "use a served name: " + servedNames(named)
 	} else if len(s.models.all) > 0 {
 		p.Fix += ", or name one of " + servedNames(s.models.all)
