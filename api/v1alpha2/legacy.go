@@ -107,7 +107,11 @@ func (s *LlamaStackDistributionSpec) usesV1alpha2Only() bool {
 func (w *WorkloadSpec) usesV1alpha2Only() bool {
 	return w != nil && (w.Scheduling != nil || len(w.ImagePullSecrets) > 0 || w.PodMetadata != nil || w.Rollback != nil ||
 		len(w.ResourceClaims) > 0 || w.Storage.usesV1alpha2Only() || w.Autoscaling.usesV1alpha2Only() ||
-		w.Overrides != nil && len(w.Overrides.EnvFrom) > 0)
+		w.StartupTimeoutSeconds != nil || w.Overrides.usesV1alpha2Only())
+}
+
+func (o *WorkloadOverrides) usesV1alpha2Only() bool {
+	return o != nil && len(o.EnvFrom)+len(o.Sidecars)+len(o.InitContainers) > 0
 }
 
 func (a *AutoscalingSpec) usesV1alpha2Only() bool {

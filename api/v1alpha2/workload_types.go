@@ -76,6 +76,13 @@ type WorkloadSpec struct {
 	// +kubebuilder:validation:Enum=OnFailure;Never
 	Rollback *string `json:"rollback,omitempty"`
 
+	// StartupTimeoutSeconds is the time in seconds in which the server must become ready after its container started. The
+	// default is 600.
+	// +optional
+	// +kubebuilder:validation:Minimum=10
+	// +kubebuilder:validation:Maximum=86400
+	StartupTimeoutSeconds *int32 `json:"startupTimeoutSeconds,omitempty"`
+
 	// Overrides customizes the pod at a low level.
 	// +optional
 	Overrides *WorkloadOverrides `json:"overrides,omitempty"`
@@ -250,4 +257,17 @@ type WorkloadOverrides struct {
 	// +optional
 	// +kubebuilder:validation:MaxItems=1000
 	VolumeMounts []corev1.VolumeMount `json:"volumeMounts,omitempty"`
+
+	// Sidecars are additional containers of the pod, each a Container of Kubernetes.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=20
+	Sidecars []apiextensionsv1.JSON `json:"sidecars,omitempty"`
+
+	// InitContainers are additional init containers of the pod, each a Container of Kubernetes. With restartPolicy: Always,
+	// one starts before the server and runs beside it.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=20
+	InitContainers []apiextensionsv1.JSON `json:"initContainers,omitempty"`
 }

@@ -20,6 +20,8 @@ const (
 	VectorStores = 200
 	// PolicyRules is the maximum number of rules in a policy of spec.auth: each rule is compared with those before it.
 	PolicyRules = 200
+	// Containers is the maximum length of spec.workload.overrides.sidecars and .initContainers.
+	Containers = 20
 	// EnvironmentEntries is the maximum length of spec.workload.overrides.env.
 	EnvironmentEntries = 200
 	// Items is the maximum length of every other list of the spec, such as volumes, arguments and namespaces.

@@ -23,7 +23,7 @@ const (
 	ForbidForeignServiceAccounts Restriction = "foreignServiceAccounts"
 	// ForbidIngressWithoutHostname forbids an Ingress that matches every host name.
 	ForbidIngressWithoutHostname Restriction = "ingressWithoutHostname"
-	// ForbidCommandAndArgs forbids spec.workload.overrides.command and .args.
+	// ForbidCommandAndArgs forbids spec.workload.overrides.command and .args, .sidecars and .initContainers.
 	ForbidCommandAndArgs Restriction = "commandAndArgs"
 	// ForbidExternalProviders forbids spec.externalProviders.
 	ForbidExternalProviders Restriction = "externalProviders"

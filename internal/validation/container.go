@@ -9,9 +9,49 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 )
+
+// CheckContainers returns the values of the user's containers that Kubernetes would reject, as far as they name other
+// things. volumes are those that the containers may mount; mounts of operatorVolumes
+// are not checked.
+func CheckContainers(sidecars, initContainers []corev1.Container, volumes []corev1.Volume,
+	operatorVolumes []string) problem.List {
+	c := &check{operatorVolumes: operatorVolumes}
+	for i := range volumes {
+		c.volumes = append(c.volumes, volumes[i].Name)
+	}
+	slices.Sort(c.volumes)
+	seen := map[string]bool{}
+	at := field.NewPath("spec", "workload", "overrides")
+	for i := range sidecars {
+		c.container(&sidecars[i], seen, at.Child("sidecars").Index(i))
+	}
+	for i := range initContainers {
+		c.container(&initContainers[i], seen, at.Child("initContainers").Index(i))
+	}
+	return c.problems.List()
+}
+
+func (c *check) container(container *corev1.Container, seen map[string]bool, at *field.Path) {
+	switch name := container.Name; {
+	case name == "":
+		c.missing(at.Child("name"), "set the name of the container")
+	case len(validation.IsDNS1123Label(name)) > 0:
+		c.invalid(at.Child("name"), name, "is not a valid name of a container", "use at most 63 lower-case letters, digits "+
+			"and '-'")
+	case seen[name]:
+		c.add(at.Child("name"), field.ErrorTypeDuplicate, name, "", "use unique container names")
+	}
+	seen[container.Name] = true
+	if container.Image == "" {
+		c.missing(at.Child("image"), "set the image of the container")
+	}
+	c.environment(container.Env, at.Child("env"))
+	c.environmentFrom(container.EnvFrom, at.Child("envFrom"))
+	c.mounts(container.VolumeMounts, at.Child("volumeMounts"))
+}
 
 // environment checks environment variables. Only the last one of each name is used in a pod.
 func (c *check) environment(list []corev1.EnvVar, at *field.Path) {
@@ -101,10 +141,10 @@ func (c *check) sources(list []corev1.Volume, at *field.Path) {
 	}
 }
 
-func (c *check) mounts(o *v1alpha2.WorkloadOverrides, at *field.Path) {
+func (c *check) mounts(list []corev1.VolumeMount, at *field.Path) {
 	taken := map[string]bool{}
-	for i := range o.VolumeMounts {
-		m, at := &o.VolumeMounts[i], at.Index(i)
+	for i := range list {
+		m, at := &list[i], at.Index(i)
 		c.knownVolume(m.Name, at.Child("name"))
 		switch {
 		case m.MountPath == "":

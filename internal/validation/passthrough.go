@@ -77,7 +77,7 @@ func (c *check) workload(w *v1alpha2.WorkloadSpec, at *field.Path) {
 	c.environment(o.Env, at.Child("env"))
 	c.environmentFrom(o.EnvFrom, at.Child("envFrom"))
 	c.sources(o.Volumes, at.Child("volumes"))
-	c.mounts(o, at.Child("volumeMounts"))
+	c.mounts(o.VolumeMounts, at.Child("volumeMounts"))
 }
 
 func (r *report) invalid(at *field.Path, value any, detail, fix string) {

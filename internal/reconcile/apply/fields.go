@@ -23,6 +23,8 @@ type origin struct {
 	field, specField string
 	// key identifies entries of a list in which the operator adds its own, so that indexes differ.
 	key string
+	// others reports that the field also has entries of other fields, so that only entries of specField count.
+	others bool
 }
 
 const (
@@ -40,6 +42,9 @@ var origins = []origin{
 	{kind: "Deployment", field: container + "args", specField: overrides + "args"},
 	{kind: "Deployment", field: container + "volumeMounts", specField: overrides + "volumeMounts", key: "mountPath"},
 	{kind: "Deployment", field: container + "image", specField: "spec.distribution"},
+	{kind: "Deployment", field: podSpec + "containers", specField: overrides + "sidecars", key: "name", others: true},
+	{kind: "Deployment", field: podSpec + "initContainers", specField: overrides + "initContainers", key: "name",
+		others: true},
 	{kind: "Deployment", field: podSpec + "volumes", specField: overrides + "volumes", key: "name"},
 	{kind: "Deployment", field: podSpec + "serviceAccountName", specField: overrides + "serviceAccountName"},
 	{kind: "Deployment", field: podSpec + "topologySpreadConstraints", specField: workload + "topologySpreadConstraints"},
@@ -111,6 +116,8 @@ func (o *origin) specPath(c *change, cr map[string]any, field string) (from stri
 	}
 	value, found, _ := unstructured.NestedFieldNoCopy(cr, strings.Split(o.specField, ".")...)
 	switch {
+	case !found && o.others:
+		return "", false
 	case !found:
 		if kindField := specFieldByKind[o.kind]; kindField != "" {
 			return kindField, false
@@ -129,6 +136,9 @@ func (o *origin) specPath(c *change, cr map[string]any, field string) (from stri
 	name := o.nameAt(c, index)
 	list, _ := value.([]any)
 	at := slices.IndexFunc(list, func(entry any) bool { return name != nil && keyOf(entry, o.key) == name })
+	if at < 0 && o.others {
+		return "", false
+	}
 	if at < 0 {
 		return o.specField, false
 	}

@@ -69,6 +69,7 @@ func Build(ctx context.Context, in *Inputs) (*Desired, problem.List) {
 		return d, d.problems.List()
 	}
 	d.problems.AddAll(validation.Check(&in.CR.Spec, objects.OwnVolumeNames(params)))
+	d.problems.AddAll(objects.CheckContainers(params))
 	d.problems.checkDataDir(params)
 	d.problems.checkOverrides(params, d.Distribution)
 	d.problems.checkAllowedFrom(params)

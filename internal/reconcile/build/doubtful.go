@@ -127,7 +127,7 @@ func mayHaveOtherProcesses(w *v1alpha2.WorkloadSpec) bool {
 	if w == nil {
 		return false
 	}
-	if o := w.Overrides; o != nil && len(o.Command)+len(o.Args) > 0 {
+	if o := w.Overrides; o != nil && len(o.Command)+len(o.Args)+len(o.Sidecars)+len(o.InitContainers) > 0 {
 		return true
 	}
 	if w.PodMetadata == nil {

@@ -36,6 +36,8 @@ const (
 	mountsDir    = "/mnt"
 	sharedMemory = "/dev/shm"
 
+	containersOfUsers = "containers beside the server, which can run any program"
+
 	mountsOverImage = "mounts outside of " + mountsDir + " and " + sharedMemory + ", which can replace code of the image"
 )
 
@@ -71,6 +73,9 @@ func restrictedUses(in *Inputs) []restrictedUse {
 		add(!objects.OwnServiceAccount(spec), overrides+".serviceAccountName", settings.ForbidForeignServiceAccounts,
 			"ServiceAccounts that the operator did not create", "remove it")
 		add(len(o.Command) > 0, overrides+".command", settings.ForbidCommandAndArgs, "command and args", "remove it")
+		add(len(o.Sidecars) > 0, overrides+".sidecars", settings.ForbidCommandAndArgs, containersOfUsers, "remove it")
+		add(len(o.InitContainers) > 0, overrides+".initContainers", settings.ForbidCommandAndArgs, containersOfUsers,
+			"remove it")
 		add(len(o.Args) > 0, overrides+".args", settings.ForbidCommandAndArgs, "command and args", "remove it")
 		for i := range o.Env {
 			add(objects.SelectsCode(o.Env[i].Name), fmt.Sprintf("%s.env[%d]", overrides, i), settings.ForbidCodeVariables,

@@ -33,6 +33,10 @@ func TestBuildRejectsFieldsForbiddenBySettings(t *testing.T) {
 		"command": {
 			"workload: {overrides: {command: [sh]}}", settings.ForbidCommandAndArgs, []string{"spec.workload.overrides.command: Forbidden: "},
 		},
+		"containers": {
+			"workload: {overrides: {sidecars: [{name: a, image: b}], initContainers: [{name: c, image: d}]}}", settings.ForbidCommandAndArgs,
+			[]string{"spec.workload.overrides.sidecars: Forbidden: ", "spec.workload.overrides.initContainers: Forbidden: "},
+		},
 		"command and args": {
 			"workload: {overrides: {command: [sh], args: [-c, id]}}", settings.ForbidCommandAndArgs,
 			[]string{"spec.workload.overrides.command: Forbidden: ", "spec.workload.overrides.args: Forbidden: "},

@@ -77,6 +77,8 @@ func (r *report) checkItems(in *Inputs) {
 	r.checkCount("spec.workload.overrides.args", len(o.Args), limits.Items)
 	r.checkCount("spec.workload.overrides.volumes", len(o.Volumes), limits.Items)
 	r.checkCount("spec.workload.overrides.volumeMounts", len(o.VolumeMounts), limits.Items)
+	r.checkCount("spec.workload.overrides.sidecars", len(o.Sidecars), limits.Containers)
+	r.checkCount("spec.workload.overrides.initContainers", len(o.InitContainers), limits.Containers)
 }
 
 func (r *report) checkCount(at string, count, limit int) {

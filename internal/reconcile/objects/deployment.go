@@ -13,11 +13,11 @@ import (
 )
 
 const (
-	// startupBudgetSeconds bounds a start: first downloads take minutes, and some releases hang with a closed port.
-	startupBudgetSeconds = 600
-	startupPeriodSeconds = 2
-	// progressDeadlineSeconds adds time to pull the image.
-	progressDeadlineSeconds = startupBudgetSeconds + 300
+	// startupTimeoutSeconds bounds a start: first downloads take minutes, and some releases hang with a closed port.
+	startupTimeoutSeconds = 600
+	startupPeriodSeconds  = 2
+	// pullSeconds is the time to pull the image in the Deployment's progress deadline.
+	pullSeconds = 300
 	// drainSeconds is how long a terminating pod keeps serving, until every node removes it from the Service.
 	drainSeconds = 5
 	// serverUserID is the pods' non-root user if the cluster assigns none.
@@ -52,8 +52,13 @@ func Deployment(p *Params) *appsv1.Deployment {
 			Selector:                &metav1.LabelSelector{MatchLabels: names.Selector(p.CR.Name)},
 			Strategy:                strategy(p),
 			RevisionHistoryLimit:    ptr.To[int32](1),
-			ProgressDeadlineSeconds: ptr.To[int32](progressDeadlineSeconds),
+			ProgressDeadlineSeconds: new(startupTimeout(p) + pullSeconds),
 			Template:                podTemplate(p),
 		},
 	}
+}
+
+// startupTimeout returns the time in seconds in which the server must become ready.
+func startupTimeout(p *Params) int32 {
+	return ptr.Deref(workloadOf(&p.CR.Spec).StartupTimeoutSeconds, startupTimeoutSeconds)
 }

@@ -36,25 +36,31 @@ type Reference struct {
 func PodReferences(cr *v1alpha2.LlamaStackDistribution) []Reference {
 	const field = PathOverrides
 	o, r := overridesOf(&cr.Spec), &podReferences{namespace: cr.Namespace}
-	last := lastOf(o.Env)
-	for i := range o.Env {
-		if from := o.Env[i].ValueFrom; from != nil && last[o.Env[i].Name] == i {
-			r.ofVariable(from, fmt.Sprintf("%s.env[%d].valueFrom", field, i))
-		}
-	}
-	for i := range o.EnvFrom {
-		path := fmt.Sprintf("%s.envFrom[%d]", field, i)
-		if s := o.EnvFrom[i].SecretRef; s != nil {
-			r.add(KindSecret, s.Name, nil, s.Optional, path+".secretRef")
-		}
-		if c := o.EnvFrom[i].ConfigMapRef; c != nil {
-			r.add(KindConfigMap, c.Name, nil, c.Optional, path+".configMapRef")
-		}
-	}
+	r.ofEnvironment(o.Env, o.EnvFrom, field)
 	for i := range o.Volumes {
 		r.ofVolume(&o.Volumes[i], fmt.Sprintf("%s.volumes[%d]", field, i))
 	}
+	r.referencesOfContainers(&cr.Spec)
 	return r.list
+}
+
+// ofEnvironment adds the objects of variables and envFrom of a container at the path.
+func (r *podReferences) ofEnvironment(env []corev1.EnvVar, envFrom []corev1.EnvFromSource, field string) {
+	last := lastOf(env)
+	for i := range env {
+		if from := env[i].ValueFrom; from != nil && last[env[i].Name] == i {
+			r.ofVariable(from, fmt.Sprintf("%s.env[%d].valueFrom", field, i))
+		}
+	}
+	for i := range envFrom {
+		path := fmt.Sprintf("%s.envFrom[%d]", field, i)
+		if s := envFrom[i].SecretRef; s != nil {
+			r.add(KindSecret, s.Name, nil, s.Optional, path+".secretRef")
+		}
+		if c := envFrom[i].ConfigMapRef; c != nil {
+			r.add(KindConfigMap, c.Name, nil, c.Optional, path+".configMapRef")
+		}
+	}
 }
 
 type podReferences struct {

@@ -54,11 +54,12 @@ func podTemplate(p *Params) corev1.PodTemplateSpec {
 	if p.SecretsHash != "" {
 		annotations[names.AnnotationSecretsHash] = p.SecretsHash
 	}
-	user := ptr.Deref(workloadOf(&p.CR.Spec).PodMetadata, v1alpha2.PodMetadataSpec{})
+	metadata := ptr.Deref(workloadOf(&p.CR.Spec).PodMetadata, v1alpha2.PodMetadataSpec{})
+	user, _ := userContainersOf(&p.CR.Spec)
 	template := corev1.PodTemplateSpec{
 		ObjectMeta: metav1.ObjectMeta{
-			Labels:      withPodMetadata(user.Labels, names.Labels(p.CR.Name)),
-			Annotations: withPodMetadata(user.Annotations, annotations),
+			Labels:      withPodMetadata(metadata.Labels, names.Labels(p.CR.Name)),
+			Annotations: withPodMetadata(metadata.Annotations, annotations),
 		},
 		Spec: corev1.PodSpec{
 			ServiceAccountName:           PodServiceAccountName(p.CR),
@@ -66,8 +67,8 @@ func podTemplate(p *Params) corev1.PodTemplateSpec {
 			// Service links would inject LLAMA_STACK_PORT=tcp://... for a Service of that name, which prevents the start.
 			EnableServiceLinks:        new(false),
 			SecurityContext:           podSecurity(p),
-			InitContainers:            initContainers(p),
-			Containers:                []corev1.Container{container(p)},
+			InitContainers:            append(initContainers(p), user.initContainers...),
+			Containers:                append([]corev1.Container{container(p)}, user.sidecars...),
 			Volumes:                   volumes(p),
 			TopologySpreadConstraints: spread(p),
 			Affinity:                  affinity(p),
@@ -126,7 +127,7 @@ func container(p *Params) corev1.Container {
 			ProbeHandler:     health(p),
 			PeriodSeconds:    startupPeriodSeconds,
 			TimeoutSeconds:   startupPeriodSeconds,
-			FailureThreshold: startupBudgetSeconds / startupPeriodSeconds,
+			FailureThreshold: (startupTimeout(p) + startupPeriodSeconds - 1) / startupPeriodSeconds,
 		},
 		// Ingestion can block the server for a while. A liveness probe would kill it during that work.
 		ReadinessProbe: &corev1.Probe{
