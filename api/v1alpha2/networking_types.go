@@ -22,9 +22,8 @@ type NetworkingSpec struct {
 	// +optional
 	TLS *TLSSpec `json:"tls,omitempty"`
 
-	// Expose configures external access with a Route, HTTPRoute or Ingress: true, false, or an object with enabled and
-	// hostname.
-	// {} and {hostname: ...} mean enabled.
+	// Expose configures external access with a Route, HTTPRoute or Ingress: true, false, or an object with enabled,
+	// hostname, className, annotations and tls (secretName). {} and {hostname: ...} mean enabled.
 	// +optional
 	Expose *apiextensionsv1.JSON `json:"expose,omitempty"`
 

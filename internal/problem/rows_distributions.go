@@ -132,7 +132,7 @@ var distributionRows = []Row{
 			Path: "operator settings", Type: field.ErrorTypeInvalid,
 			Detail: "ConfigMap llama-stack-operator-config, key forbid[0]: Unsupported value: \"commandAndArg\": did you mean " +
 				"\"commandAndArgs\"? known names: hostPathVolumes, foreignServiceAccounts, ingressWithoutHostname, " +
-				"commandAndArgs, externalProviders, codeVariables, mountsOverImage",
+				"commandAndArgs, externalProviders, codeVariables, mountsOverImage, exposeAnnotations",
 			Fix: "correct the ConfigMap llama-stack-k8s-operator-system/llama-stack-operator-config",
 		},
 		Remedy: "The operator's administrator corrects the ConfigMap.",

@@ -23,6 +23,8 @@ const (
 	ForbidForeignServiceAccounts Restriction = "foreignServiceAccounts"
 	// ForbidIngressWithoutHostname forbids an Ingress that matches every host name.
 	ForbidIngressWithoutHostname Restriction = "ingressWithoutHostname"
+	// ForbidExposeAnnotations forbids annotations on the Route, HTTPRoute or Ingress, which can configure the edge.
+	ForbidExposeAnnotations Restriction = "exposeAnnotations"
 	// ForbidCommandAndArgs forbids spec.workload.overrides.command and .args, .sidecars and .initContainers.
 	ForbidCommandAndArgs Restriction = "commandAndArgs"
 	// ForbidExternalProviders forbids spec.externalProviders.
@@ -39,8 +41,7 @@ const (
 func Restrictions() []Restriction {
 	return []Restriction{
 		ForbidHostPathVolumes, ForbidForeignServiceAccounts, ForbidIngressWithoutHostname, ForbidCommandAndArgs,
-		ForbidExternalProviders,
-		ForbidCodeVariables, ForbidMountsOverImage,
+		ForbidExternalProviders, ForbidCodeVariables, ForbidMountsOverImage, ForbidExposeAnnotations,
 	}
 }
 

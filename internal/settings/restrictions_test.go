@@ -15,7 +15,7 @@ func TestForbidListsRestrictions(t *testing.T) {
 		"":                                      nil,
 		"[]":                                    nil,
 		"- commandAndArgs\n- hostPathVolumes\n": {settings.ForbidCommandAndArgs, settings.ForbidHostPathVolumes},
-		"[hostPathVolumes, foreignServiceAccounts, ingressWithoutHostname, commandAndArgs, externalProviders, codeVariables, mountsOverImage]": settings.Restrictions(),
+		"[hostPathVolumes, foreignServiceAccounts, ingressWithoutHostname, commandAndArgs, externalProviders, codeVariables, mountsOverImage, exposeAnnotations]": settings.Restrictions(),
 	} {
 		if got := parse(t, map[string]string{settings.KeyForbid: text}).Forbidden; !slices.Equal(got, want) {
 			t.Errorf("%q: %q, want %q", text, got, want)

@@ -48,6 +48,7 @@ var (
 		"spec.storage.kv.password{}", "spec.storage.kv.password.secretKeyRef{}",
 		"spec.storage.kv.connectionString{}", "spec.storage.kv.connectionString.secretKeyRef{}",
 		"spec.storage.sql.connectionString{}", "spec.storage.sql.connectionString.secretKeyRef{}",
+		"spec.storage.sql.password{}", "spec.storage.sql.password.secretKeyRef{}", "spec.storage.kv.caBundle{}", "spec.storage.sql.caBundle{}",
 	}
 	// ofTheNewestLine are fields that the release line of starter does not have.
 	ofTheNewestLine = []string{"spec.auth.tenancy"}

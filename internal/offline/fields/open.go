@@ -70,6 +70,11 @@ var openFields = []struct {
 		{"enabled", "boolean", "Enabled exposes the server. Default: true."},
 		{"hostname", "string", "Hostname is the external host name. Default: a generated one if the operator's settings " +
 			"have a domain."},
+		{"className", "string", "ClassName is the class of an Ingress. Default: that of the operator's settings."},
+		{"annotations", "map of strings", "Annotations are set on the Route, HTTPRoute or Ingress, before those of the " +
+			"operator's settings."},
+		{"tls", "object", "TLS has the secretName of the edge's certificate, a Secret of type kubernetes.io/tls in the " +
+			"namespace of the resource."},
 	}},
 }
 

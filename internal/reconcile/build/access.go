@@ -35,7 +35,8 @@ func warnUnauthenticated(d *Desired, in *Inputs) {
 	case d.Edge.Kind == settings.EdgeIngress && d.Edge.TLSSecretName == "" && !d.TLS().Enabled():
 		d.problems.warn(problem.Unprotected, pathExpose, "the tokens of callers reach the server without encryption: "+
 			"neither the Ingress nor the server has TLS",
-			"set spec.networking.tls, or tlsSecretName in the key "+settings.KeyEdge+" of the ConfigMap "+settings.ConfigMapName)
+			"set "+pathExpose+".tls.secretName, or tlsSecretName in the key "+settings.KeyEdge+" of the ConfigMap "+
+				settings.ConfigMapName)
 	}
 }
 

@@ -55,6 +55,7 @@ func Build(ctx context.Context, in *Inputs) (*Desired, problem.List) {
 	d.problems.checkMonitoring(in, d.Distribution.Line)
 	d.refuseOpen(in)
 	warnUnauthenticated(d, in)
+	d.warnPlainEdge(in)
 	warnBypassed(d, in)
 	d.problems.checkWorkload(in)
 	d.problems.checkItems(in)

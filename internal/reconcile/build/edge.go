@@ -3,25 +3,42 @@
 package build
 
 import (
+	"cmp"
 	"crypto/x509"
 	"fmt"
+	"maps"
 
+	corev1 "k8s.io/api/core/v1"
+	apivalidation "k8s.io/apimachinery/pkg/api/validation"
+	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/parse"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 )
 
 const pathExpose = "spec.networking.expose"
 
-// edge returns the operator's setting with the kind resolved for this cluster.
+// edge returns the operator's setting with the kind resolved for this cluster, and the values of the custom resource.
 func (in *Inputs) edge() settings.Edge {
-	edge := in.Edge
-	if edge.Kind != "" && edge.Kind != settings.EdgeAuto {
-		return edge
+	edge, expose := in.Edge, in.Spec.Expose
+	edge.IngressClassName = cmp.Or(expose.ClassName, edge.IngressClassName)
+	if expose.TLSSecretName != "" {
+		edge.TLSSecretName = expose.TLSSecretName
+	}
+	if len(expose.Annotations) > 0 {
+		annotations := maps.Clone(expose.Annotations)
+		for name, value := range in.Edge.Annotations {
+			if _, given := annotations[name]; !given {
+				annotations[name] = value
+			}
+		}
+		edge.Annotations = annotations
 	}
 	switch {
+	case edge.Kind != "" && edge.Kind != settings.EdgeAuto:
 	case in.EdgeAPIs.Route:
 		edge.Kind = settings.EdgeRoute
 	case in.EdgeAPIs.HTTPRoute && edge.Gateway != nil:
@@ -35,12 +52,24 @@ func (in *Inputs) edge() settings.Edge {
 // passthrough reports whether the edge forwards TLS unterminated: the certificate is unknown or matches the public
 // host, or the server requires client certificates.
 func (d *Desired) passthrough(in *Inputs) bool {
+	if d.Expose.TLSSecretName != "" {
+		return false
+	}
 	if d.Certificate == nil || d.TLS().ClientCertificates() {
 		return true
 	}
+	_, err := x509.ParseCertificate(d.Certificate.Leaf)
+	return err != nil || d.certifiesHost(in)
+}
+
+// certifiesHost reports whether the server's certificate is for the exposed host name.
+func (d *Desired) certifiesHost(in *Inputs) bool {
+	if d.Certificate == nil {
+		return false
+	}
 	host := objects.Hostname(in.CR, d.Expose, &d.Edge)
 	leaf, err := x509.ParseCertificate(d.Certificate.Leaf)
-	return err != nil || (host != "" && leaf.VerifyHostname(host) == nil)
+	return err == nil && host != "" && leaf.VerifyHostname(host) == nil
 }
 
 // isHostless reports whether the edge object takes requests for every host name.
@@ -76,6 +105,9 @@ func (r *report) warnSharedHost(in *Inputs) {
 // checkExpose reports the problems of exposing the server.
 func (r *report) checkExpose(in *Inputs) {
 	expose, edge := in.Spec.Expose, in.edge()
+	if expose.Enabled && edge.Err == nil && edge.Kind != settings.EdgeNone {
+		r.checkEdgeFields(&expose, &edge)
+	}
 	host := objects.Hostname(in.CR, in.Spec.Expose, &edge)
 	switch {
 	case !expose.Enabled:
@@ -112,4 +144,40 @@ func (r *report) checkExpose(in *Inputs) {
 			fmt.Sprintf("set %s.hostname, or domain in the key %s of the ConfigMap %s", pathExpose, settings.KeyEdge,
 				settings.ConfigMapName))
 	}
+}
+
+// checkEdgeFields reports invalid values of the fields of expose, and those without an effect on the kind of object.
+func (r *report) checkEdgeFields(expose *parse.Expose, edge *settings.Edge) {
+	const class, tls = pathExpose + ".className", pathExpose + ".tls"
+	for _, f := range []struct{ path, value string }{{class, expose.ClassName}, {tls + ".secretName", expose.TLSSecretName}} {
+		if f.value == "" {
+			continue
+		}
+		if problems := validation.IsDNS1123Subdomain(f.value); len(problems) > 0 {
+			r.invalidField(f.path, f.value, problems[0], "")
+		}
+	}
+	for _, err := range apivalidation.ValidateAnnotations(expose.Annotations, field.NewPath("annotations")) {
+		r.invalidField(pathExpose+"."+err.Field, "", err.Detail, "correct it")
+	}
+	if expose.ClassName != "" && edge.Kind != settings.EdgeIngress {
+		r.warn(problem.NoEffect, class, fmt.Sprintf("has no effect: the server is exposed by an object of the kind %s, "+
+			"which has no class", edge.Kind), "remove it")
+	}
+	if expose.TLSSecretName != "" && edge.Kind == settings.EdgeHTTPRoute {
+		r.warn(problem.NoEffect, tls, "has no effect: the listener of the Gateway has the certificate",
+			"remove it, or ask the administrator for a listener with it")
+	}
+}
+
+// warnPlainEdge warns of an Ingress without TLS in front of a server with TLS, unless the server's certificate is for
+// the host name, because the ingress controller may then forward the connections as they are.
+func (d *Desired) warnPlainEdge(in *Inputs) {
+	if !d.Expose.Enabled || d.Edge.Kind != settings.EdgeIngress || d.Edge.TLSSecretName != "" ||
+		d.Scheme() != corev1.URISchemeHTTPS || d.certifiesHost(in) {
+		return
+	}
+	d.problems.warn(problem.Unprotected, pathExpose, "the server has TLS, but the Ingress in front of it has not: clients "+
+		"outside of the cluster reach the Ingress by plain HTTP",
+		"set "+pathExpose+".tls.secretName to a Secret with a certificate for the host name")
 }

@@ -8,8 +8,11 @@ import (
 	"strings"
 	"testing"
 
+	routev1 "github.com/openshift/api/route/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
@@ -110,6 +113,82 @@ func TestBuildChoosesTheEdge(t *testing.T) {
 		}
 		if strings.Join(got, " ") != c.want {
 			t.Errorf("%s: %v, want %s: %s", name, got, c.want, problems.Message())
+		}
+	}
+}
+
+// Proves: R102 (class, annotations and certificate of the custom resource come before those of the settings).
+func TestEdgeOfTheCustomResource(t *testing.T) {
+	set := settings.Edge{
+		Kind: settings.EdgeIngress, IngressClassName: "shared", TLSSecretName: "{name}-tls", Annotations: map[string]string{"a.example/a": "1", "a.example/b": "2"},
+	}
+	const own = "{hostname: a.example, className: own, annotations: {cert-manager.io/issuer: letsencrypt, a.example/b: '3'}, tls: {secretName: edge-tls}}"
+	ingressOf := func(in *Inputs) *networkingv1.Ingress {
+		t.Helper()
+		for _, o := range build(t, in).Objects {
+			if i, ok := o.(*networkingv1.Ingress); ok {
+				return i
+			}
+		}
+		t.Fatal("no Ingress")
+		return nil
+	}
+	i := ingressOf(exposed(t, own, set))
+	want := map[string]string{"a.example/a": "1", "a.example/b": "3", "cert-manager.io/issuer": "letsencrypt"}
+	for name, value := range want {
+		if i.Annotations[name] != value {
+			t.Errorf("annotations %v, want %v", i.Annotations, want)
+		}
+	}
+	if *i.Spec.IngressClassName != "own" || i.Spec.TLS[0].SecretName != "edge-tls" || set.Annotations["a.example/b"] != "2" {
+		t.Errorf("%+v", i.Spec)
+	}
+	if i := ingressOf(exposed(t, "{hostname: a.example}", set)); *i.Spec.IngressClassName != "shared" || i.Spec.TLS[0].SecretName != "plain-stack-tls" {
+		t.Errorf("without own values: %+v", i.Spec)
+	}
+	for _, wrong := range []string{"{className: A}", "{tls: {secretName: a_b}}", "{annotations: {'a b': c}}"} {
+		if _, problems := fail(t, exposed(t, wrong, set)); !strings.Contains(problems.Message(), "spec.networking.expose.") {
+			t.Errorf("%s: %s", wrong, problems.Message())
+		}
+	}
+	in := exposed(t, own, set)
+	in.Forbidden = []settings.Restriction{settings.ForbidExposeAnnotations}
+	if _, problems := fail(t, in); !strings.Contains(problems.Message(), "spec.networking.expose.annotations: Forbidden") {
+		t.Errorf("forbidden: %s", problems.Message())
+	}
+	for kind, unused := range map[settings.EdgeKind]int{settings.EdgeRoute: 1, settings.EdgeHTTPRoute: 2} {
+		in := exposed(t, own, settings.Edge{Kind: kind, Gateway: &settings.Gateway{Name: "g", Namespace: "g"}})
+		in.EdgeAPIs = objects.EdgeAPIs{Route: true, HTTPRoute: true}
+		got := 0
+		for _, o := range build(t, in).Objects {
+			if r, ok := o.(*routev1.Route); ok && (r.Spec.TLS.ExternalCertificate == nil || r.Spec.TLS.ExternalCertificate.Name != "edge-tls") {
+				t.Errorf("the Route's certificate is %+v", r.Spec.TLS)
+			}
+		}
+		for _, w := range build(t, in).Warnings {
+			if w.Reason == problem.NoEffect {
+				got++
+			}
+		}
+		if got != unused {
+			t.Errorf("%s: %d warnings, want %d", kind, got, unused)
+		}
+	}
+}
+
+// Proves: R102, US-5 (an Ingress without TLS in front of a server with TLS gets a warning).
+func TestPlainIngressInFrontOfTLSIsTold(t *testing.T) {
+	for text, want := range map[string]bool{"{hostname: a.example}": true, "{hostname: a.example, tls: {secretName: s}}": false, "false": false} {
+		in := exposed(t, text, settings.Edge{Kind: settings.EdgeIngress})
+		in.CR.Spec.Networking.TLS = &v1alpha2.TLSSpec{Enabled: new(true), SecretName: new("tls")}
+		refreshPods(in)
+		in.Certificate = CertificateOf(in.CR)
+		in.Certificate.State = Unknown
+		told := slices.ContainsFunc(build(t, in).Warnings, func(p problem.Problem) bool {
+			return p.Reason == problem.Unprotected && strings.Contains(p.Detail, "plain HTTP")
+		})
+		if told != want {
+			t.Errorf("%s: warned %t", text, told)
 		}
 	}
 }

@@ -99,6 +99,8 @@ func restrictedUses(in *Inputs) []restrictedUse {
 	}
 	add(len(in.Spec.External) > 0, pathExternal, settings.ForbidExternalProviders, "external providers",
 		"use a provider of the server's image, or an image that has this one")
+	add(in.Spec.Expose.Enabled && len(in.Spec.Expose.Annotations) > 0, pathExpose+".annotations",
+		settings.ForbidExposeAnnotations, "annotations of the edge", "remove them")
 	add(in.isHostless(), pathExpose, settings.ForbidIngressWithoutHostname,
 		"an Ingress or HTTPRoute without a host name", "set spec.networking.expose.hostname")
 	return uses

@@ -46,5 +46,8 @@ func termination(p *Params) *routev1.TLSConfig {
 	default:
 		tls.Termination, tls.DestinationCACertificate = routev1.TLSTerminationReencrypt, p.ServerCA
 	}
+	if p.Expose.TLSSecretName != "" {
+		tls.ExternalCertificate = &routev1.LocalObjectReference{Name: p.Expose.TLSSecretName}
+	}
 	return tls
 }

@@ -4,6 +4,7 @@ package parse
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -204,15 +205,41 @@ func ExposeField(raw *apiextensionsv1.JSON) (Expose, problem.List) {
 		return Expose{Enabled: v}, nil
 	case map[string]any:
 		o := newObject(path, v)
-		expose := Expose{Enabled: true, Hostname: o.getString("hostname")}
+		expose := Expose{
+			Enabled: true, Hostname: o.getString("hostname"), ClassName: o.getString("className"),
+			Annotations: exposeAnnotations(o),
+		}
+		if tls := o.getMap("tls"); tls != nil {
+			t := newObject(path.Child("tls"), tls)
+			expose.TLSSecretName = t.getRequiredString("secretName", "my-edge-tls")
+			t.rejectUnknown([]string{"secretName"})
+			o.report(t.problems...)
+		}
 		if enabled, ok := o.take("enabled"); ok {
 			if expose.Enabled, ok = enabled.(bool); !ok {
 				o.report(wrongType(path.Child("enabled"), "a boolean", ""))
 			}
 		}
-		o.rejectUnknown([]string{"enabled", "hostname"})
+		o.rejectUnknown([]string{"annotations", "className", "enabled", "hostname", "tls"})
 		return expose, o.problems
 	default:
 		return Expose{}, problem.List{wrongType(path, "a boolean, or an object with enabled and hostname", "")}
 	}
+}
+
+func exposeAnnotations(o *object) map[string]string {
+	values := o.getMap("annotations")
+	if len(values) == 0 {
+		return nil
+	}
+	annotations := make(map[string]string, len(values))
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		text, ok := values[name].(string)
+		if !ok {
+			o.report(wrongType(o.path.Child("annotations").Key(name), "a string", "quote it"))
+			continue
+		}
+		annotations[name] = text
+	}
+	return annotations
 }

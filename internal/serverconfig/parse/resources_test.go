@@ -3,6 +3,7 @@
 package parse
 
 import (
+	"reflect"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -109,22 +110,28 @@ func TestParseExpose(t *testing.T) {
 	for text, want := range map[string]Expose{
 		"null": {}, "false": {}, "true": {Enabled: true}, "{}": {Enabled: true}, "{hostname: h}": {Enabled: true, Hostname: "h"},
 		"{enabled: true}": {Enabled: true}, "{enabled: false, hostname: h}": {Hostname: "h"},
+		"{className: nginx, annotations: {a/b: c}, tls: {secretName: s}}": {
+			Enabled: true, ClassName: "nginx", Annotations: map[string]string{"a/b": "c"}, TLSSecretName: "s",
+		},
 	} {
 		got, problems := ExposeField(fromYAML(t, text))
 		expectProblems(t, problems)
-		if got != want {
+		if !reflect.DeepEqual(got, want) {
 			t.Errorf("%s means %+v, want %+v", text, got, want)
 		}
 	}
-	if got, problems := ExposeField(nil); got != (Expose{}) || len(problems) > 0 {
+	if got, problems := ExposeField(nil); !reflect.DeepEqual(got, Expose{}) || len(problems) > 0 {
 		t.Errorf("absent means %+v, %v", got, problems)
 	}
 	for text, want := range map[string]string{
-		canary:                      "spec.networking.expose: Invalid value",
-		"[]":                        "spec.networking.expose: Invalid value",
-		"{enabled: " + canary + "}": "spec.networking.expose.enabled: Invalid value",
-		"{hostname: 1}":             "spec.networking.expose.hostname: Invalid value",
-		"{host: " + canary + "}":    "spec.networking.expose.host: Invalid value",
+		canary:                           "spec.networking.expose: Invalid value",
+		"[]":                             "spec.networking.expose: Invalid value",
+		"{enabled: " + canary + "}":      "spec.networking.expose.enabled: Invalid value",
+		"{tls: {}}":                      "spec.networking.expose.tls.secretName: Required value",
+		"{tls: {secretName: s, key: k}}": "spec.networking.expose.tls.key: Invalid value",
+		"{annotations: {a: 1}}":          "spec.networking.expose.annotations[a]: Invalid value",
+		"{hostname: 1}":                  "spec.networking.expose.hostname: Invalid value",
+		"{host: " + canary + "}":         "spec.networking.expose.host: Invalid value",
 	} {
 		_, problems := ExposeField(fromYAML(t, text))
 		expectProblems(t, problems, want)

@@ -3,6 +3,7 @@
 package parse
 
 import (
+	"reflect"
 	"strings"
 	"testing"
 
@@ -24,7 +25,7 @@ func TestParseReadsAllOpenFields(t *testing.T) {
 		Networking: &v1alpha2.NetworkingSpec{Expose: open(`{"hostname": "a.example"}`)},
 	}
 	s := Parse(spec)
-	if s.Source != spec || s.TooLarge || s.Auth == nil || s.Auth.Type != "oauth2" || s.Expose != (Expose{Enabled: true, Hostname: "a.example"}) {
+	if s.Source != spec || s.TooLarge || s.Auth == nil || s.Auth.Type != "oauth2" || !reflect.DeepEqual(s.Expose, Expose{Enabled: true, Hostname: "a.example"}) {
 		t.Errorf("%+v", s)
 	}
 	if p := Find(s.Providers, APIInference.Name, "vllm"); p == nil || p.Type != "vllm" {
@@ -52,7 +53,7 @@ func TestParseReadsAllOpenFields(t *testing.T) {
 
 func TestParseExposesNothingIfTheFieldIsInvalid(t *testing.T) {
 	s := Parse(&v1alpha2.LlamaStackDistributionSpec{Networking: &v1alpha2.NetworkingSpec{Expose: open(`{"hostname": 5}`)}})
-	if s.Expose != (Expose{}) || len(s.ExposeProblems) != 1 || len(s.Problems) > 0 {
+	if !reflect.DeepEqual(s.Expose, Expose{}) || len(s.ExposeProblems) != 1 || len(s.Problems) > 0 {
 		t.Errorf("%+v", s)
 	}
 }

@@ -138,4 +138,9 @@ type Expose struct {
 	Enabled bool
 	// Hostname is the external host name, or empty for a generated one.
 	Hostname string
+	// ClassName and Annotations are those of the object; empty means those of the operator's settings.
+	ClassName   string
+	Annotations map[string]string
+	// TLSSecretName is the Secret with the certificate of the edge, or empty for that of the operator's settings.
+	TLSSecretName string
 }

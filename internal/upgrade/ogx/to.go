@@ -99,13 +99,20 @@ func (a *Surroundings) reads(configMap, key string) bool {
 func toNetworking(s *source, to map[string]any) {
 	enabled, _ := take[bool](s, "spec.network.externalAccess.enabled")
 	hostname, _ := take[string](s, "spec.network.externalAccess.hostname")
+	secret, _ := take[string](s, "spec.network.externalAccess.tls.secretName")
+	expose := map[string]any{"enabled": enabled}
+	if hostname != "" {
+		expose["hostname"] = hostname
+	}
+	if secret != "" {
+		expose["tls"] = map[string]any{"secretName": secret}
+	}
 	switch {
-	case hostname != "":
-		put(to, "spec.networking.expose", map[string]any{"enabled": enabled, "hostname": hostname})
+	case len(expose) > 1:
+		put(to, "spec.networking.expose", expose)
 	case enabled:
 		put(to, "spec.networking.expose", true)
 	}
-	s.drop("spec.network.externalAccess.tls")
 	if name, found := take[string](s, "spec.network.tls.secretName"); found {
 		put(to, "spec.networking.tls.enabled", true)
 		put(to, "spec.networking.tls.secretName", name)

@@ -90,8 +90,8 @@ var unsaidByDistribution = []unsaid{
 		"create a NetworkPolicy of your own for the pods of the server"},
 	{"spec.network.policy", "a LlamaStackDistribution allows only namespaces, by name or by label key, to reach the " +
 		"port of the server", "create a NetworkPolicy of your own for the pods of the server"},
-	{"spec.network.externalAccess.tls", "a LlamaStackDistribution is exposed with the certificate in the operator's " +
-		"settings", "set tlsSecretName under the key edge of the operator's settings, or make an Ingress of your own"},
+	{"spec.network.externalAccess.tls", "a LlamaStackDistribution has only the name of a Secret for the edge",
+		"make an Ingress of your own"},
 	{"spec.tls.trust", "a LlamaStackDistribution trusts one ConfigMap, and of its keys ca-bundle.crt, ca.crt or the " +
 		"only one", "put all certificates into one ConfigMap under the key ca-bundle.crt"},
 	{"spec.tls.identity", "a LlamaStackDistribution has no client certificate for all providers",
