@@ -36,6 +36,7 @@ var openJSON = map[string]string{
 	"spec.workload.autoscaling.behavior":     `{"scaleDown":{"stabilizationWindowSeconds":60}}`,
 	"spec.workload.overrides.sidecars":       `{"name":"x","image":"registry.example/x:1"}`,
 	"spec.workload.overrides.initContainers": `{"name":"x","image":"registry.example/x:1","restartPolicy":"Always"}`,
+	"spec.storage.stores":                    `{"backend":"mine"}`,
 	"spec.resources.shields":                 `"code-scanner"`,
 }
 
@@ -61,7 +62,6 @@ var byType = values(
 	[]corev1.LocalObjectReference{{Name: "x"}},
 	[]v1alpha2.VectorStore{{Name: "x", EmbeddingModel: "y"}},
 	map[string]v1alpha2.StorageBackend{"kv_default": {Type: "kv_sqlite"}},
-	map[string]apiextensionsv1.JSON{"inference": {Raw: []byte(`{"backend":"mine"}`)}},
 	resource.MustParse("3Gi"),
 	intstr.FromInt32(1),
 	[]corev1.EnvVar{{Name: "X", Value: "x"}},
@@ -88,6 +88,9 @@ func example(path string, typ reflect.Type) (reflect.Value, bool) {
 	switch {
 	case typ == reflect.TypeFor[map[string]apiextensionsv1.JSON]():
 		name := path[strings.LastIndex(path, ".")+1:]
+		if path == "spec.storage.stores" {
+			name = "inference"
+		}
 		return reflect.ValueOf(map[string]apiextensionsv1.JSON{name: {Raw: []byte(openJSON[path])}}), openJSON[path] != ""
 	case typ == reflect.TypeFor[apiextensionsv1.JSON]():
 		return reflect.ValueOf(apiextensionsv1.JSON{Raw: []byte(openJSON[path])}), openJSON[path] != ""

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/dsn"
@@ -62,6 +63,17 @@ func (in *Inputs) FindDatabases() []Database {
 		if d, err := dsn.Parse(string(fact.Value.Reveal())); err == nil { // derive reports the error
 			add(path, "postgres", d.Host, strconv.Itoa(d.Port), d.Database, d.User)
 		}
+	}
+	addParts := func(path string, at *v1alpha2.DatabaseConnection) {
+		if user := ptr.Deref(at.User, ""); at.Host != nil {
+			add(path+".host", "postgres", *at.Host, strconv.Itoa(int(ptr.Deref(at.Port, 5432))), ptr.Deref(at.Database, user), user)
+		}
+	}
+	if storage.KV != nil {
+		addParts("spec.storage.kv", &storage.KV.DatabaseConnection)
+	}
+	if storage.SQL != nil {
+		addParts("spec.storage.sql", &storage.SQL.DatabaseConnection)
 	}
 	return found
 }

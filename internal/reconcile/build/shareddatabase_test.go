@@ -23,7 +23,9 @@ func storing(namespace, dsn, redis string) *Inputs {
 	cr.Spec.Storage = &v1alpha2.StateStorageSpec{}
 	if dsn != "" {
 		cr.Spec.Storage.SQL = &v1alpha2.SQLStorageSpec{Type: new(v1alpha2.SQLStoragePostgres),
-			ConnectionString: &v1alpha2.SecretKeyRef{Name: new("pg"), Key: new("dsn")}}
+			DatabaseConnection: v1alpha2.DatabaseConnection{
+				ConnectionString: &v1alpha2.SecretKeyRef{Name: new("pg"), Key: new("dsn")},
+			}}
 	}
 	if redis != "" {
 		cr.Spec.Storage.KV = &v1alpha2.KVStorageSpec{Type: new(v1alpha2.KVStorageRedis), Endpoint: new(redis)}
@@ -68,6 +70,13 @@ func TestFindDatabases(t *testing.T) {
 	}
 	if a, b := hashesOf(storing("ai", "", "redis")), hashesOf(storing("ai", "", "redis://redis.ai.svc:6379")); a != b || a == "" {
 		t.Errorf("Redis: %s and %s", a, b)
+	}
+	parts := storing("ai", "", "")
+	parts.CR.Spec.Storage.SQL = &v1alpha2.SQLStorageSpec{DatabaseConnection: v1alpha2.DatabaseConnection{
+		Host: new("db.ai"), User: new("u"), Database: new("state"),
+	}}
+	if got := hashesOf(parts); got != first {
+		t.Errorf("by its parts: %s and %s", first, got)
 	}
 	keyless := storing("ai", dsn, "redis:6379")
 	keyless.HashKey = secret.Value{}

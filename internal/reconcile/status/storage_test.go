@@ -25,7 +25,9 @@ func withDatabases(t *testing.T) *status.Facts {
 	cr.Spec.Storage = &v1alpha2.StateStorageSpec{
 		KV: &v1alpha2.KVStorageSpec{Type: new(v1alpha2.KVStorageRedis), Endpoint: new("redis:6379")},
 		SQL: &v1alpha2.SQLStorageSpec{Type: new(v1alpha2.SQLStoragePostgres),
-			ConnectionString: &v1alpha2.SecretKeyRef{Name: new("pg"), Key: new("dsn")}},
+			DatabaseConnection: v1alpha2.DatabaseConnection{
+				ConnectionString: &v1alpha2.SecretKeyRef{Name: new("pg"), Key: new("dsn")},
+			}},
 	}
 	f := servingWith(t, cr, "postgresql://u:p@db:5432/d")
 	f.Server.Stores = map[string]serverprobe.StoreResult{}
