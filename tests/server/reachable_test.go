@@ -8,8 +8,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/build"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/status"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverprobe"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
@@ -35,10 +38,11 @@ func TestServerReportsUnreachableStorage(t *testing.T) {
 				if kind == "redis" && r.line != "0.3" { // it supports no Redis password
 					keys = keysIn{inRedis.Port, password}
 				}
-				server, log := bootPod(t, r, podFor(t, r, keys, database.DSN(name, password, name, "sslmode=disable"), database.CA))
-				paths := map[string]string{"sql_default": "/v1/chat/completions?limit=1"}
-				if lineOf(t, r).Stores["prompts"].Kind == catalog.KV {
-					paths["kv_default"] = "/v1/prompts"
+				p := podFor(t, r, keys, database.DSN(name, password, name, "sslmode=disable"), database.CA)
+				server, log := bootPod(t, r, p)
+				paths := storePaths(t, r, p)
+				if r.line != "0.3" && len(paths) != 2 { // it has no request that reads the kv backend
+					t.Errorf("the operator reads %v", paths)
 				}
 				at := serverprobe.Server{URL: server, Stores: paths, Slow: true}
 				await := func(what string, want serverprobe.StoreResult, backends ...string) {
@@ -82,6 +86,14 @@ func TestServerReportsUnreachableStorage(t *testing.T) {
 			})
 		}
 	}
+}
+
+// storePaths returns the requests of the operator that read the stores of a pod, by backend.
+func storePaths(t *testing.T, r release, p pod) map[string]string {
+	t.Helper()
+	stores, err := serverconfig.RemoteStores(framework.ReadFile(t, p.config), nil)
+	framework.NoError(t, err)
+	return status.Stores(&build.Desired{RemoteStores: stores}, &settings.Distribution{Line: lineOf(t, r)})
 }
 
 func storageFaults(t *testing.T, database *framework.Postgres, name, password string) []storageFault {

@@ -25,61 +25,76 @@ const (
 	storageErrors = 4
 )
 
-// databaseErrors are the errors of the clients of databases in the server's log, the most specific first.
-var databaseErrors = []struct {
+// databaseError is a kind of error of a database's client in the server's log.
+type databaseError struct {
 	text   *regexp.Regexp
 	remedy string
-}{
+	// ofAnyClient means that other clients of the server report it with the same text.
+	ofAnyClient bool
+}
+
+// databaseErrors are the known errors, the most specific first.
+var databaseErrors = []databaseError{
 	{
-		regexp.MustCompile(`password authentication failed|AuthenticationError:|WRONGPASS|NOAUTH|invalid username-password`),
-		"correct user and password in the Secret of the connection; the server restarts by itself",
+		text: regexp.MustCompile(`password authentication failed|redis\.exceptions\.AuthenticationError|WRONGPASS|NOAUTH|` +
+			`invalid username-password`),
+		remedy: "correct user and password in the Secret of the connection; the server restarts by itself",
 	},
 	{
-		regexp.MustCompile(`no pg_hba\.conf entry`),
-		"the database refuses the connection. With \"no encryption\" it demands TLS: add sslmode=require to the connection " +
-			"string, or sslmode=verify-full and a CA bundle. Otherwise allow the user, database and address in its pg_hba.conf",
+		text: regexp.MustCompile(`no pg_hba\.conf entry`),
+		remedy: "the database refuses the connection. With \"no encryption\" it demands TLS: add sslmode=require to the " +
+			"connection string, or sslmode=verify-full and a CA bundle. Otherwise allow the user, database and address in its " +
+			"pg_hba.conf",
 	},
 	{
-		regexp.MustCompile(`rejected SSL upgrade|does not support SSL`),
-		"the database has no TLS: use sslmode=disable or prefer in the connection string, or enable TLS in the database",
+		text: regexp.MustCompile(`rejected SSL upgrade|does not support SSL`),
+		remedy: "the database has no TLS: use sslmode=disable or prefer in the connection string, or enable TLS in the " +
+			"database",
 	},
 	{
-		regexp.MustCompile(`CERTIFICATE_VERIFY_FAILED|certificate verify failed|root certificate file .* does not exist`),
-		"the certificate of the database is not verified: name the ConfigMap with its CA in " +
+		text: regexp.MustCompile(`CERTIFICATE_VERIFY_FAILED|certificate verify failed|` +
+			`root certificate file .* does not exist`),
+		remedy: "the certificate of the database is not verified: name the ConfigMap with its CA in " +
 			"spec.networking.tls.caBundle, and the host of the certificate in the connection string",
+		ofAnyClient: true,
 	},
 	{
-		regexp.MustCompile(`type "vector" does not exist|extension "vector" is not available|extension "vector" has no`),
-		"the database lacks the extension pgvector: install it, and run CREATE EXTENSION vector in the database",
+		text: regexp.MustCompile(`type "vector" does not exist|vector type not found|unknown type: public\.vector|` +
+			`extension "vector" (is not available|has no)`),
+		remedy: "the database lacks the extension pgvector: install it, and run CREATE EXTENSION vector in the database",
 	},
 	{
-		regexp.MustCompile(`database ".*" does not exist`),
-		"create the database, or correct its name in the connection string",
+		text:   regexp.MustCompile(`database ".*" does not exist`),
+		remedy: "create the database, or correct its name in the connection string",
 	},
 	{
-		regexp.MustCompile(`permission denied for|must be owner of`),
-		"give the user of the connection string all rights in its database: ALTER DATABASE … OWNER TO …",
+		text:   regexp.MustCompile(`permission denied for|must be owner of`),
+		remedy: "give the user of the connection string all rights in its database: ALTER DATABASE … OWNER TO …",
 	},
 	{
-		regexp.MustCompile(`too many clients already|remaining connection slots are reserved`),
-		"the database has no free connections: raise its max_connections, or use fewer pods and workers",
+		text:   regexp.MustCompile(`too many clients already|remaining connection slots are reserved`),
+		remedy: "the database has no free connections: raise its max_connections, or use fewer pods and workers",
 	},
 	{
-		regexp.MustCompile(`collation version mismatch|could not determine which collation|collation .* does not exist`),
-		"the collation of the database is not usable: ask its administrator for REFRESH COLLATION VERSION, or for a new " +
-			"database with LC_COLLATE 'C'",
+		text: regexp.MustCompile(`collation version mismatch|could not determine which collation|` +
+			`collation .* does not exist`),
+		remedy: "the collation of the database is not usable: ask its administrator for REFRESH COLLATION VERSION, or for a " +
+			"new database with LC_COLLATE 'C'",
 	},
 	{
-		regexp.MustCompile(`Name or service not known|Temporary failure in name resolution|could not translate host name|` +
+		text: regexp.MustCompile(`Name or service not known|Temporary failure in name resolution|could not translate host name|` +
 			`nodename nor servname|No address associated with hostname`),
-		"the host of the database has no address in the cluster's DNS: correct it in the connection",
+		remedy:      "the host of the database has no address in the cluster's DNS: correct it in the connection",
+		ofAnyClient: true,
 	},
 	{
-		regexp.MustCompile(`Connection refused|Connect call failed|Error 111 |No route to host|Network is unreachable|` +
+		text: regexp.MustCompile(`Connection refused|Connect call failed|Error 111 |No route to host|Network is unreachable|` +
 			`server closed the connection|connection already closed|connection is closed|Connection reset by peer|` +
 			`the database system is (starting up|shutting down)|terminating connection`),
-		"the database does not accept connections: look whether it runs, and whether a NetworkPolicy lets the pod reach " +
-			"it. If it answers again and this stays, restart the server: kubectl rollout restart",
+		remedy: "the address in the log does not accept connections. If it is the database: look whether it runs, and " +
+			"whether a NetworkPolicy lets the pod reach it. If it answers again and this stays, restart the server: kubectl " +
+			"rollout restart",
+		ofAnyClient: true,
 	},
 }
 
@@ -104,10 +119,10 @@ func (f *facts) readStorageLog(ctx context.Context, c *cluster.Connection) {
 // databaseLines returns the last different lines with the last kind of error of a database, without source code.
 func databaseLines(all []string) []string {
 	var found []string
-	remedy := databaseRemedy(all)
+	remedy := databaseRemedy(all, true)
 	for _, line := range slices.Backward(all) {
 		line = strings.TrimSpace(line)
-		if remedy != "" && remedyOf(line) == remedy && !slices.Contains(found, line) {
+		if remedy != "" && remedyOf(line, true) == remedy && !slices.Contains(found, line) {
 			found = append(found, line)
 		}
 		if len(found) == storageErrors {
@@ -118,10 +133,11 @@ func databaseLines(all []string) []string {
 	return found
 }
 
-// databaseRemedy returns what to do about the last error of a database in a log, or "".
-func databaseRemedy(lines []string) string {
+// databaseRemedy returns what to do about the last error of a database in a log, or "". Errors that other clients report
+// with the same text count only if anyClient is set.
+func databaseRemedy(lines []string, anyClient bool) string {
 	for _, line := range slices.Backward(lines) {
-		if remedy := remedyOf(strings.TrimSpace(line)); remedy != "" {
+		if remedy := remedyOf(strings.TrimSpace(line), anyClient); remedy != "" {
 			return remedy
 		}
 	}
@@ -129,12 +145,12 @@ func databaseRemedy(lines []string) string {
 }
 
 // remedyOf returns what to do about the error of a database in a line, or "". It skips source code in tracebacks.
-func remedyOf(line string) string {
+func remedyOf(line string, anyClient bool) string {
 	if strings.Contains(line, "│") || strings.HasPrefix(line, "raise ") {
 		return ""
 	}
 	for _, known := range databaseErrors {
-		if known.text.MatchString(line) {
+		if known.text.MatchString(line) && (!known.ofAnyClient || anyClient && !strings.Contains(line, "http")) {
 			return known.remedy
 		}
 	}
@@ -146,7 +162,7 @@ func (f *facts) explainStorage(list []cause) []cause {
 	if f.log == nil {
 		return list
 	}
-	remedy := databaseRemedy(f.log.Lines)
+	remedy := databaseRemedy(f.log.Lines, f.log.Databases)
 	for i := range list {
 		isOfLog := isPodReason(list[i].Reason)
 		if f.log.Databases {

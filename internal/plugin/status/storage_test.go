@@ -29,7 +29,7 @@ func TestStatusShowsWhyTheServerCannotReadItsStores(t *testing.T) {
 		`asyncpg.exceptions.InvalidAuthorizationSpecificationError: no pg_hba.conf entry for host "10.0.0.1", user "u", database "d", no encryption`: "demands TLS",
 		`ConnectionError: PostgreSQL server at "db:5432" rejected SSL upgrade`:                                                                       "has no TLS",
 		`psycopg2.errors.UndefinedObject: type "vector" does not exist`:                                                                              "CREATE EXTENSION vector",
-		`OSError: [Errno 111] Connect call failed ('10.0.0.7', 5432)`:                                                                                "does not accept connections",
+		`OSError: [Errno 111] Connect call failed ('10.0.0.7', 5432)`:                                                                                "does not accept connections. If it is the database",
 		`redis.exceptions.AuthenticationError: invalid username-password pair or user is disabled.`:                                                  "correct user and password",
 		`socket.gaierror: [Errno -2] Name or service not known`:                                                                                      "has no address",
 	} {
@@ -63,6 +63,20 @@ func TestStatusShowsWhyTheServerEndedAtItsDatabase(t *testing.T) {
 		"Ready=False RolloutInProgress: x")
 	out, _ := runWithLogs(t, fakecluster.New(t, cr, startingPod(crashing(1, "Error"))), logs, "my-stack")
 	if !strings.Contains(out, "  What to do: create the database, or correct its name in the connection string\n") {
+		t.Error(out)
+	}
+}
+
+// Proves: R95 (an error of another client is not taken for one of a database).
+func TestStatusDoesNotTakeOtherErrorsForThoseOfDatabases(t *testing.T) {
+	logs := func(context.Context, string, string, *corev1.PodLogOptions) (io.ReadCloser, error) {
+		return io.NopCloser(strings.NewReader("urllib3.exceptions.NameResolutionError: HTTPSConnection(host='x'): [Errno -2] Name or service not known\n" +
+			"ConnectionRefusedError: [Errno 111] Connect call failed ('10.0.0.9', 8000)\n")), nil
+	}
+	cr := stack(t, "my-stack", "DeploymentUpdated=False RolloutInProgress: 0 of 1 pods are available: the server ended with exit code 1",
+		"Ready=False RolloutInProgress: x")
+	out, _ := runWithLogs(t, fakecluster.New(t, cr, startingPod(crashing(1, "Error"))), logs, "my-stack")
+	if strings.Contains(out, "database") {
 		t.Error(out)
 	}
 }

@@ -82,6 +82,7 @@ func Build(ctx context.Context, in *Inputs) (*Desired, problem.List) {
 		return d, d.problems.List()
 	}
 	d.Objects = list
+	d.RemoteStores = d.remoteStores()
 	d.warnUnmountedState(list)
 	d.hold(in, params)
 	return d, d.problems.List()

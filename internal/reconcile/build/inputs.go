@@ -144,6 +144,8 @@ type Desired struct {
 	// Held are objects that stay as they are: neither applied nor pruned.
 	Held []objects.Object
 	Edge settings.Edge
+	// RemoteStores are the stores of the server in PostgreSQL or Redis.
+	RemoteStores []serverconfig.RemoteStore
 	// Certificate is the server's certificate, or nil if unknown.
 	Certificate *ServerCertificate
 	// RequeueAt is when the certificate starts or stops being valid; zero if unknown.

@@ -7,8 +7,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
 )
 
-// RemoteStores returns the stores that the server's configuration puts into PostgreSQL or Redis; nil if it is unknown.
-func (d *Desired) RemoteStores() []serverconfig.RemoteStore {
+// remoteStores returns the stores that the server's configuration puts into PostgreSQL or Redis; nil if it is unknown.
+func (d *Desired) remoteStores() []serverconfig.RemoteStore {
 	switch {
 	case d.Config != nil:
 		return d.Config.RemoteStores

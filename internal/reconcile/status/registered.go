@@ -166,7 +166,7 @@ func hasConnectorsInKeys(f *Facts) bool {
 		f.Distribution.Line.Stores["connectors"].Kind != catalog.KV {
 		return false
 	}
-	return slices.ContainsFunc(f.Desired.RemoteStores(), func(s serverconfig.RemoteStore) bool {
+	return slices.ContainsFunc(f.Desired.RemoteStores, func(s serverconfig.RemoteStore) bool {
 		return s.Type == "kv_postgres"
 	})
 }

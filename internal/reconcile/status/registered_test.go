@@ -59,14 +59,14 @@ func TestStatusListsRegisteredResources(t *testing.T) {
 		"no MCP server": {set(serverconfig.ListConnectors, serverprobe.List{}), []string{"tools/mcp::github"}, "; the server does not list: tools/mcp::github"},
 		"no MCP server from a range of keys": {
 			func(f *status.Facts) {
-				f.Desired.Config.RemoteStores = []serverconfig.RemoteStore{{Name: "prompts", Backend: "kv_default", Type: "kv_postgres"}}
+				f.Desired.RemoteStores = []serverconfig.RemoteStore{{Name: "prompts", Backend: "kv_default", Type: "kv_postgres"}}
 				f.Server.Lists[serverconfig.ListConnectors] = serverprobe.List{}
 			}, nil, "; the server lists no connectors, although it may have them: with kv in PostgreSQL it lists them only if the " +
 				"collation of the database is C: create the database with LC_COLLATE 'C'",
 		},
 		"one of two MCP servers": {
 			func(f *status.Facts) {
-				f.Desired.Config.RemoteStores = []serverconfig.RemoteStore{{Name: "prompts", Backend: "kv_default", Type: "kv_postgres"}}
+				f.Desired.RemoteStores = []serverconfig.RemoteStore{{Name: "prompts", Backend: "kv_default", Type: "kv_postgres"}}
 				f.Server.Lists[serverconfig.ListConnectors] = serverprobe.List{Entries: []serverprobe.Entry{{Name: "of-the-base"}}}
 			}, []string{"tools/mcp::github"}, "; the server does not list: tools/mcp::github",
 		},

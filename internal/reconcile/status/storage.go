@@ -49,7 +49,7 @@ func Stores(desired *build.Desired, distribution *settings.Distribution) map[str
 	}
 	paths := map[string]string{}
 	for _, read := range storeReads {
-		for _, store := range desired.RemoteStores() {
+		for _, store := range desired.RemoteStores {
 			isRead := store.Name == read.store && (read.isSupported == nil || read.isSupported(distribution.Line))
 			if isRead && paths[store.Backend] == "" {
 				paths[store.Backend] = read.path
@@ -67,7 +67,7 @@ func setStorageReachable(f *Facts, s *Status) {
 	const kind = v1alpha2.ConditionStorageReachable
 	last := meta.FindStatusCondition(s.Conditions, kind)
 	switch {
-	case !f.DeploymentUnknown && !isAvailable(f), f.isApplied() && len(f.Desired.RemoteStores()) == 0:
+	case !f.DeploymentUnknown && !isAvailable(f), f.isApplied() && len(f.Desired.RemoteStores) == 0:
 		meta.RemoveStatusCondition(&s.Conditions, kind)
 		return
 	case !f.isApplied(), f.Server == nil && f.ServerFailure == "":
@@ -82,7 +82,7 @@ func setStorageReachable(f *Facts, s *Status) {
 	}
 	var read, failed []serverconfig.RemoteStore
 	hidden := false
-	for _, store := range f.Desired.RemoteStores() {
+	for _, store := range f.Desired.RemoteStores {
 		switch f.Server.Stores[store.Backend] {
 		case serverprobe.StoreRead:
 			read = append(read, store)
@@ -103,10 +103,10 @@ func setStorageReachable(f *Facts, s *Status) {
 			describeStores(read))
 	case hidden:
 		set(f, s, kind, metav1.ConditionUnknown, v1alpha2.ReasonStorageUnknown,
-			"The server shows its stores to authenticated callers only: "+describeStores(f.Desired.RemoteStores()))
+			"The server shows its stores to authenticated callers only: "+describeStores(f.Desired.RemoteStores))
 	default:
 		set(f, s, kind, metav1.ConditionUnknown, v1alpha2.ReasonStorageUnknown,
-			"No request shows whether the server can read its stores "+describeStores(f.Desired.RemoteStores()))
+			"No request shows whether the server can read its stores "+describeStores(f.Desired.RemoteStores))
 	}
 }
 

@@ -66,7 +66,7 @@ func TestStorageReachableReportsStores(t *testing.T) {
 			v1alpha2.ReasonStorageUnknown, []string{"no response in time"}},
 		"not asked yet": {func(f *status.Facts) { f.Server = nil }, metav1.ConditionTrue, "Before", []string{"as it was"}},
 		"not available": {func(f *status.Facts) { f.Deployment = deployment(0, 1) }, "", "", nil},
-		"files":         {func(f *status.Facts) { f.Desired.Config.RemoteStores = nil }, "", "", nil},
+		"files":         {func(f *status.Facts) { f.Desired.RemoteStores = nil }, "", "", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := withDatabases(t)
@@ -110,7 +110,7 @@ func TestStoresReadsEachBackendOnce(t *testing.T) {
 		}
 	}
 	f := withDatabases(t)
-	f.Desired.Config.RemoteStores = []serverconfig.RemoteStore{{Name: "metadata", Backend: "kv_default", Type: "kv_redis"}}
+	f.Desired.RemoteStores = []serverconfig.RemoteStore{{Name: "metadata", Backend: "kv_default", Type: "kv_redis"}}
 	if got := status.Stores(f.Desired, f.Distribution); got != nil {
 		t.Errorf("line 0.7 reads metadata only when it starts, got %v", got)
 	}
