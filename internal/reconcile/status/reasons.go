@@ -73,7 +73,8 @@ var reasons = []Reason{
 	},
 	{
 		v1alpha2.ConditionDeploymentUpdated, metav1.ConditionFalse, v1alpha2.ReasonConfigMapChanged,
-		"The same for a ConfigMap.", "A referenced ConfigMap changed. 1 new pod is not ready; 1 old pod still serves",
+		"The same for a ConfigMap, also for that of the namespace's CA certificates.",
+		"A referenced ConfigMap changed. 1 new pod is not ready; 1 old pod still serves",
 		"As RolloutInProgress.",
 	},
 	{
