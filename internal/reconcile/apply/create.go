@@ -129,8 +129,8 @@ func creationRank(owner *v1alpha2.LlamaStackDistribution, c *change) int {
 	return 0
 }
 
-// RemoveCreated deletes what Apply created for a new custom resource before it found that a name is taken. It deletes no
-// PVC: all other names are known to be free before one is created.
+// RemoveCreated deletes what Apply created for a new custom resource before it found a taken name. It deletes no PVC,
+// because Apply creates one only after it knows that the other names are free.
 func (a *Applier) RemoveCreated(ctx context.Context, owner *v1alpha2.LlamaStackDistribution,
 	list []objects.Object) *problem.Problem {
 	for _, o := range slices.Backward(list) {

@@ -5,6 +5,7 @@ package apply
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -24,8 +25,8 @@ func IsUndo(e *metav1.ManagedFieldsEntry) bool {
 		e.FieldsV1 != nil
 }
 
-// isPutBack reports whether an undo puts the field back, and no other client may have set it: it is in the pod template,
-// without foreign labels and annotations such as that of a restart, or is an annotation of the operator.
+// isPutBack reports whether an undo puts the field back and the operator may remove it: a field of the pod template,
+// except foreign labels and annotations such as that of a restart, or an annotation of the operator.
 func isPutBack(p fieldpath.Path) bool {
 	field := func(i int) string {
 		if i >= len(p) || p[i].FieldName == nil {
@@ -82,16 +83,48 @@ func isUndone(o metav1.Object) bool {
 // withoutUndo moves the fields that an undo put back to the operator's entry, except those in list items that another
 // client added. It reports whether there are any.
 func withoutUndo(entries []metav1.ManagedFieldsEntry) (out []metav1.ManagedFieldsEntry, undone bool, err error) {
-	putBack, foreign := &fieldpath.Set{}, &fieldpath.Set{}
+	if !slices.ContainsFunc(entries, func(e metav1.ManagedFieldsEntry) bool { return IsUndo(&e) }) {
+		return entries, false, nil
+	}
+	out, putBack, foreign, err := separateUndo(entries)
+	if err != nil || putBack.Empty() {
+		return entries, false, err
+	}
+	taken := &fieldpath.Set{}
+	for p := range putBack.All() {
+		if !isInForeignItem(p, foreign) {
+			taken.Insert(p.Copy())
+		}
+	}
+	for i := range out {
+		e := &out[i]
+		if e.Manager != FieldManager || e.Operation != metav1.ManagedFieldsOperationApply || e.Subresource != "" {
+			continue
+		}
+		own, err := setOf(e)
+		if err != nil {
+			return nil, false, err
+		}
+		if e.FieldsV1, err = fieldsOf(own.Union(taken)); err != nil {
+			return nil, false, err
+		}
+	}
+	return out, true, nil
+}
+
+// separateUndo returns the entries without the fields that an undo put back, these fields, and those of other clients.
+func separateUndo(entries []metav1.ManagedFieldsEntry) (out []metav1.ManagedFieldsEntry,
+	putBack, foreign *fieldpath.Set, err error) {
+	putBack, foreign = &fieldpath.Set{}, &fieldpath.Set{}
 	for i := range entries {
 		e := entries[i]
 		if e.Manager == FieldManager && e.Subresource == "" || e.FieldsV1 == nil {
 			out = append(out, e)
 			continue
 		}
-		set := &fieldpath.Set{}
-		if err := set.FromJSON(e.FieldsV1.GetRawReader()); err != nil {
-			return nil, false, err
+		set, err := setOf(&e)
+		if err != nil {
+			return nil, nil, nil, err
 		}
 		if !IsUndo(&e) {
 			foreign = foreign.Union(set)
@@ -106,30 +139,15 @@ func withoutUndo(entries []metav1.ManagedFieldsEntry) (out []metav1.ManagedField
 				kept.Insert(p.Copy())
 			}
 		}
+		if kept.Empty() {
+			continue
+		}
 		if e.FieldsV1, err = fieldsOf(kept); err != nil {
-			return nil, false, err
+			return nil, nil, nil, err
 		}
-		if !kept.Empty() {
-			out = append(out, e)
-		}
+		out = append(out, e)
 	}
-	if putBack.Empty() {
-		return entries, false, nil
-	}
-	for p := range putBack.Copy().All() {
-		if isInForeignItem(p, foreign) {
-			putBack = putBack.Difference(fieldpath.NewSet(p.Copy()))
-		}
-	}
-	for i := range out {
-		if e := &out[i]; e.Manager == FieldManager && e.Operation == metav1.ManagedFieldsOperationApply && e.Subresource == "" {
-			own := &fieldpath.Set{}
-			if err = own.FromJSON(e.FieldsV1.GetRawReader()); err == nil {
-				e.FieldsV1, err = fieldsOf(own.Union(putBack))
-			}
-		}
-	}
-	return out, true, err
+	return out, putBack, foreign, nil
 }
 
 // isInForeignItem reports whether another client added an item of a list that has the field.
@@ -140,6 +158,12 @@ func isInForeignItem(p fieldpath.Path, foreign *fieldpath.Set) bool {
 		}
 	}
 	return false
+}
+
+func setOf(e *metav1.ManagedFieldsEntry) (*fieldpath.Set, error) {
+	set := &fieldpath.Set{}
+	err := set.FromJSON(e.FieldsV1.GetRawReader())
+	return set, err
 }
 
 func fieldsOf(set *fieldpath.Set) (*metav1.FieldsV1, error) {

@@ -15,8 +15,8 @@ import (
 var causes = map[string]string{
 	v1alpha2.ReasonSecretChanged:    "A referenced Secret changed",
 	v1alpha2.ReasonConfigMapChanged: "A referenced ConfigMap changed",
-	v1alpha2.ReasonUndoReverted: "The pod template of an earlier revision was put back, as kubectl rollout undo does, and the " +
-		"operator replaced it with that of the spec: edit the custom resource instead",
+	v1alpha2.ReasonUndoReverted: "The pod template of an earlier revision was put back, as kubectl rollout undo does, " +
+		"and the operator replaced it with that of the spec: edit the custom resource instead",
 }
 
 // rolloutCause returns the reason of a rollout that no edit of the spec caused, else RolloutInProgress. A cause stays

@@ -73,13 +73,14 @@ var reasons = []Reason{
 	},
 	{
 		v1alpha2.ConditionDeploymentUpdated, metav1.ConditionFalse, v1alpha2.ReasonConfigMapChanged,
-		"The same for a ConfigMap.", "A referenced ConfigMap changed. 1 new pod is not ready; 1 old pod still serves",
+		"The same for a ConfigMap, also for that of the namespace's CA certificates.",
+		"A referenced ConfigMap changed. 1 new pod is not ready; 1 old pod still serves",
 		"As RolloutInProgress.",
 	},
 	{
 		v1alpha2.ConditionDeploymentUpdated, metav1.ConditionFalse, v1alpha2.ReasonUndoReverted,
-		"Somebody put the pod template of an earlier revision back into the Deployment, as `kubectl rollout undo` does. The " +
-			"operator replaced it with that of the spec.",
+		"A client put the pod template of an earlier revision back into the Deployment, as `kubectl rollout undo` does. " +
+			"The operator replaced it with that of the spec.",
 		causes[v1alpha2.ReasonUndoReverted] + ". 1 new pod is not ready; 1 old pod still serves",
 		"To go back to an earlier state, edit the custom resource.",
 	},
