@@ -101,7 +101,7 @@ func TestBlocksOfPagesCanBeUsed(t *testing.T) {
 		"networking.md 3": "warning: spec.networking.expose",                                  // no authentication
 	}
 	for page, want := range map[string]struct{ resources, settings int }{
-		"networking.md": {resources: 4}, "workload.md": {}, "operator-settings.md": {settings: 9}, "auth.md": {resources: 7},
+		"networking.md": {resources: 4}, "workload.md": {}, "operator-settings.md": {settings: 10}, "auth.md": {resources: 7},
 		"monitoring.md": {resources: 2},
 	} {
 		got := want

@@ -355,6 +355,7 @@ func (c *Cluster) inputs(cr *v1alpha2.LlamaStackDistribution) (*build.Inputs, *p
 	}
 	in.NetworkPolicyFlag, in.Forbidden, in.OperatorNamespace = c.Settings.NetworkPolicy, c.Settings.Forbidden,
 		settings.DefaultNamespace
+	in.ClusterName = c.Settings.Telemetry.ClusterName
 	in.Edge, in.Mirrors, in.OperatorImage = c.Settings.Edge, c.Settings.Registries.Mirrors, version.Image()
 	// Assume the APIs that the settings name.
 	in.EdgeAPIs = objects.EdgeAPIs{Route: in.Edge.Kind == settings.EdgeRoute, HTTPRoute: in.Edge.Gateway != nil}

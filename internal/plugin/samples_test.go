@@ -215,7 +215,9 @@ func environmentOf(t *testing.T, objects string) []row {
 		}
 		for _, variable := range deployment.Spec.Template.Spec.Containers[0].Env {
 			r := row{variable.Name, cmp.Or(variable.Value, "-"), "-", "-"}
-			if from := variable.ValueFrom; from != nil {
+			if from := variable.ValueFrom; from != nil && from.FieldRef != nil {
+				r[1] = "(" + from.FieldRef.FieldPath + ")"
+			} else if from != nil {
 				r[2], r[3] = from.SecretKeyRef.Name, from.SecretKeyRef.Key
 			}
 			rows = append(rows, r)

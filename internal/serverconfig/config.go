@@ -41,6 +41,8 @@ func ParseBase(name string, data []byte) (*Base, error) { return document.ParseB
 type Input struct {
 	// Name and Namespace are those of the custom resource, for the header comment.
 	Name, Namespace string
+	// ClusterName is the name of the cluster for telemetry; may be empty.
+	ClusterName string
 	// Spec is the parsed spec. It is not changed.
 	Spec *parse.Spec
 	Base *document.Base
@@ -182,7 +184,7 @@ func Generate(ctx context.Context, in Input) (*Result, problem.List) {
 		storage.KeepVectorStores(doc, in.Line)
 	}
 	server.ApplyTelemetry(&server.Telemetry{Document: doc, Line: in.Line, Environment: env, Name: in.Name,
-		Exporters: telemetry}, problems)
+		Namespace: in.Namespace, ClusterName: in.ClusterName, Exporters: telemetry}, problems)
 	providers := provider.Apply(ctx, doc, in.Line, spec.Providers, env, problems)
 	externals := &external.Input{Document: doc, Line: in.Line, Environment: env, Providers: spec.External,
 		Packages: in.Packages}

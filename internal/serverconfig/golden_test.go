@@ -35,7 +35,7 @@ import (
 // FR-031, FR-032, FR-033, FR-034, FR-035, FR-040, FR-041, FR-042, FR-043, FR-044, FR-050, FR-050a, FR-050b, FR-051,
 // FR-052, FR-053, FR-060, FR-075, EC-1, EC-4, EC-5, EC-6, US-3.1, US-3.2, US-3.3, US-4.1, US-4.2, US-4.3, R2, R3, R6,
 // R9, R10, R11, R12, R13, R16, R23, R24, R25, R26, R31, R32, R33, R34, R35, R36, R37, R38, R39, R49, L-11, L-12, L-13,
-// L-14, R99, R100.
+// L-14, R99, R100, R108.
 func TestGolden(t *testing.T) {
 	for _, dir := range cases(t) {
 		t.Run(filepath.Base(dir), func(t *testing.T) {
@@ -256,6 +256,10 @@ func findingsText(problems problem.List) string {
 func envText(env []serverconfig.EnvVar) string {
 	var b strings.Builder
 	for _, e := range env {
+		if e.FieldPath != "" {
+			fmt.Fprintf(&b, "%s = %s of the pod (%s)\n", e.Name, e.FieldPath, e.Path)
+			continue
+		}
 		if e.Ref.Name == "" {
 			fmt.Fprintf(&b, "%s = %q (%s)\n", e.Name, e.Value, e.Path)
 			continue

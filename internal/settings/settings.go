@@ -33,7 +33,7 @@ const (
 // Keys returns the keys that Parse reads.
 func Keys() []string {
 	return []string{KeyDistributions, KeyImageOverrides, KeyFeatureFlags, KeyForbid, KeyEdge, KeyRegistries,
-		KeyPodDefaults, KeyEndpointFrom}
+		KeyPodDefaults, KeyEndpointFrom, KeyTelemetry}
 }
 
 type entry struct {
@@ -77,6 +77,8 @@ type Settings struct {
 	PodDefaults *PodDefaults
 	// EndpointFrom restricts endpointFrom references.
 	EndpointFrom EndpointFrom
+	// Telemetry is what servers with telemetry report.
+	Telemetry Telemetry
 
 	entries    map[string]entry // by name
 	images     []entry          // first match wins: registered by name, then built-in
@@ -168,7 +170,8 @@ func checkSize(text string) error {
 }
 
 func (s *Settings) parseGlobalKeys(data map[string]string) error {
-	for _, key := range []string{KeyFeatureFlags, KeyForbid, KeyEdge, KeyRegistries, KeyPodDefaults, KeyEndpointFrom} {
+	for _, key := range []string{KeyFeatureFlags, KeyForbid, KeyEdge, KeyRegistries, KeyPodDefaults, KeyEndpointFrom,
+		KeyTelemetry} {
 		if err := checkSize(data[key]); err != nil {
 			return fmt.Errorf("ConfigMap %s, key %s: %w", ConfigMapName, key, err)
 		}
@@ -191,6 +194,9 @@ func (s *Settings) parseGlobalKeys(data map[string]string) error {
 		return err
 	}
 	if s.EndpointFrom, err = parseEndpointFrom(data[KeyEndpointFrom]); err != nil {
+		return err
+	}
+	if s.Telemetry, err = parseTelemetry(data[KeyTelemetry]); err != nil {
 		return err
 	}
 	s.Edge = parseEdge(data[KeyEdge])

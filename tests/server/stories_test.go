@@ -255,6 +255,8 @@ func valueOf(t *testing.T, v corev1.EnvVar) string {
 	switch {
 	case v.ValueFrom == nil:
 		return v.Value
+	case v.ValueFrom.FieldRef != nil:
+		return "pod"
 	case v.ValueFrom.SecretKeyRef != nil:
 		return keyOf(v.ValueFrom.SecretKeyRef.Name + "/" + v.ValueFrom.SecretKeyRef.Key)
 	}

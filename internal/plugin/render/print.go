@@ -103,8 +103,12 @@ func showEnv(out *bytes.Buffer, resources []*offline.Resource) error {
 	for _, r := range resources {
 		for _, v := range environment(r) {
 			value, from, key := v.Value, "-", "-"
-			if v.ValueFrom != nil && v.ValueFrom.SecretKeyRef != nil {
+			switch {
+			case v.ValueFrom == nil:
+			case v.ValueFrom.SecretKeyRef != nil:
 				value, from, key = "-", v.ValueFrom.SecretKeyRef.Name, v.ValueFrom.SecretKeyRef.Key
+			case v.ValueFrom.FieldRef != nil:
+				value = "(" + v.ValueFrom.FieldRef.FieldPath + ")"
 			}
 			_, _ = fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\n", r.Name(), v.Name, value, from, key)
 		}

@@ -138,7 +138,8 @@ func (d *Desired) generate(ctx context.Context, in *Inputs) {
 	}
 	result, problems := serverconfig.Generate(ctx, serverconfig.Input{
 		Name: in.CR.Name, Namespace: in.CR.Namespace, Spec: in.Spec, Base: dist.Base, Line: dist.Line, Release: dist.Release,
-		Packages: in.Packages, Variables: in.variables(), SecretVariables: secretVariables(in),
+		ClusterName: in.ClusterName,
+		Packages:    in.Packages, Variables: in.variables(), SecretVariables: secretVariables(in),
 	})
 	if ctx.Err() != nil {
 		return // Build reports it, for all steps

@@ -73,6 +73,10 @@ func inputHash(in *Inputs) string {
 		h.Text(legacy.ContainerName)
 		h.Text(strconv.FormatBool(legacy.FromV1alpha1))
 	}
+	if p := in.CR.Spec.Providers; in.ClusterName != "" && p != nil && p.Telemetry != nil {
+		h.Text("cluster name")
+		h.Text(in.ClusterName)
+	}
 	if in.ClusterAssignsUserIDs {
 		h.Text("the cluster assigns user ids")
 	}

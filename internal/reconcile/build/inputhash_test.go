@@ -36,9 +36,10 @@ func TestInputHash(t *testing.T) {
 		"a large integer": {func(_ *testing.T, in *Inputs) {
 			in.CR.Spec.Providers.Inference = open(`{"provider":"vllm","endpoint":"http://vllm:8000","settings":{"n":9007199254740993}}`)
 		}, true},
-		"secret value": {func(_ *testing.T, in *Inputs) { in.Secrets[0].Value = secret.New([]byte("rotated")) }, true},
-		"hash key":     {func(_ *testing.T, in *Inputs) { in.HashKey = secret.New([]byte("another")) }, true},
-		"user ids":     {func(_ *testing.T, in *Inputs) { in.ClusterAssignsUserIDs = true }, true},
+		"secret value":                          {func(_ *testing.T, in *Inputs) { in.Secrets[0].Value = secret.New([]byte("rotated")) }, true},
+		"hash key":                              {func(_ *testing.T, in *Inputs) { in.HashKey = secret.New([]byte("another")) }, true},
+		"name of the cluster without telemetry": {func(_ *testing.T, in *Inputs) { in.ClusterName = "production" }, false},
+		"user ids":                              {func(_ *testing.T, in *Inputs) { in.ClusterAssignsUserIDs = true }, true},
 		"image of the distribution": {func(t *testing.T, in *Inputs) {
 			resolve(t, in, map[string]string{"image-overrides": "starter: mirror.example/starter:0.7.1"})
 		}, true},
@@ -77,6 +78,13 @@ func TestInputHash(t *testing.T) {
 				t.Errorf("the hash changes: %v, want %v", got, c.changes)
 			}
 		})
+	}
+	traced, named := inputs(t, "simple"), inputs(t, "simple")
+	for _, in := range []*Inputs{traced, named} {
+		in.CR.Spec.Providers.Telemetry = open(`{"provider":"otel","endpoint":"http://otel:4318"}`)
+	}
+	if named.ClusterName = "production"; hashOf(traced) == hashOf(named) {
+		t.Error("the name of the cluster does not reach a server with telemetry")
 	}
 	large := inputs(t, "simple")
 	large.CR.Spec.Providers.Inference = open(`{"n":9007199254740993}`)

@@ -54,6 +54,8 @@ type Inputs struct {
 	Forbidden         []settings.Restriction
 	// Edge is the operator's setting for exposing servers.
 	Edge settings.Edge
+	// ClusterName is the name of the cluster for telemetry; may be empty.
+	ClusterName string
 	// EdgeAPIs are the cluster's APIs to expose servers.
 	EdgeAPIs objects.EdgeAPIs
 	// OlderWithHost is an older custom resource with the same host, or nil.

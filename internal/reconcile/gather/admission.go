@@ -37,6 +37,7 @@ func (g *Gatherer) gatherForAdmission(
 	if f == nil {
 		in.EdgeAPIs = g.edgeAPIs()
 		in.NetworkPolicyFlag, in.Forbidden, in.Edge = known.NetworkPolicy, known.Forbidden, known.Edge
+		in.ClusterName = known.Telemetry.ClusterName
 		in.CompleteWorkload(known.PodDefaults)
 		in.Distribution, f = known.ResolveWithHints(&cr.Spec.Distribution, build.Hints(in, build.ReportedLine(cr)))
 		in.Unresolved = f != nil

@@ -106,6 +106,7 @@ func (g *Gatherer) gather(ctx context.Context, cr *v1alpha2.LlamaStackDistributi
 		in.EdgeAPIs = g.edgeAPIs()
 		in.NetworkPolicyFlag, in.Forbidden, in.Edge = out.Settings.NetworkPolicy, out.Settings.Forbidden, out.Settings.Edge
 		in.Mirrors = out.Settings.Registries.Mirrors
+		in.ClusterName = out.Settings.Telemetry.ClusterName
 		in.CompleteWorkload(out.Settings.PodDefaults)
 		in.OlderWithHost, f = g.olderWithHost(ctx, in)
 		problems.AddFound(f)

@@ -87,6 +87,10 @@ func generatedEnvironment(p *Params) []corev1.EnvVar {
 		case v.Part != "": // the value has no such part
 		case v.Ref.Name != "":
 			env = append(env, fromSecret(v.Name, v.Ref.Name, v.Ref.Key))
+		case v.FieldPath != "":
+			env = append(env, corev1.EnvVar{Name: v.Name, ValueFrom: &corev1.EnvVarSource{
+				FieldRef: &corev1.ObjectFieldSelector{APIVersion: "v1", FieldPath: v.FieldPath},
+			}})
 		default:
 			env = append(env, corev1.EnvVar{Name: v.Name, Value: v.Value})
 		}

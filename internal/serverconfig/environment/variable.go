@@ -17,6 +17,8 @@ type Variable struct {
 	Value string
 	// Ref is the Secret and the key; empty for a plain value.
 	Ref parse.SecretReference
+	// FieldPath is the field of the pod with the value, such as "metadata.name"; empty for other variables.
+	FieldPath string
 	// Path is the field of the custom resource that refers to the Secret, for messages.
 	Path string
 	// Type is the type of the config field, if known: the server converts numbers and booleans even for a string.

@@ -142,6 +142,9 @@ func (p *Provider) assignNamed(name, value string, target func(*catalog.Provider
 		})
 		return
 	}
+	if name == "deploymentName" && p.row.DeploymentIsModel {
+		return // it is the name of the provider's models on the model server
+	}
 	if assigned := target(p.row); assigned != "" {
 		p.assign(assigned, document.String(value), path, problems)
 		return

@@ -28,6 +28,8 @@ const (
 
 // applyModels registers the models of the spec over those of the base with the same provider and name.
 func (r *registration) applyModels(models []parse.Model) {
+	deployed := map[string]bool{}
+	defer r.warnDeployments(deployed)
 	if len(models) == 0 {
 		return
 	}
@@ -48,6 +50,11 @@ func (r *registration) applyModels(models []parse.Model) {
 		provider, ok := r.modelProvider(m, providers)
 		if !ok {
 			continue
+		}
+		if deployment := r.deploymentOf(provider.ID); m.ProviderModelID == "" && deployment != "" {
+			withID := *m
+			withID.ProviderModelID = deployment
+			m, deployed[provider.ID] = &withID, true
 		}
 		served := ServedName(r.line, provider.ID, m.Name, m.ProviderModelID)
 		if at, twice := paths[served]; twice {
@@ -79,6 +86,32 @@ func (r *registration) applyModels(models []parse.Model) {
 		r.warnModel(m, provider, entry)
 		r.register(ListModels, served)
 		r.uses = append(r.uses, Use{API: parse.APIInference.Name, ID: provider.ID, Path: m.Path})
+	}
+}
+
+// deploymentOf returns the deploymentName of a provider whose models have this name on the model server, or "".
+func (r *registration) deploymentOf(id string) string {
+	p := parse.Find(r.groups, parse.APIInference.Name, id)
+	if p == nil || p.DeploymentName == "" {
+		return ""
+	}
+	row, known := r.line.Provider(parse.APIInference.Name, r.line.FullType(parse.APIInference.Name, p.Type))
+	if !known || !row.DeploymentIsModel {
+		return ""
+	}
+	return p.DeploymentName
+}
+
+// warnDeployments warns of providers whose deploymentName no model uses; deployed are the ids of the others.
+func (r *registration) warnDeployments(deployed map[string]bool) {
+	for _, group := range r.groups {
+		for i := range group.Providers {
+			p := &group.Providers[i]
+			if group.API == parse.APIInference && r.deploymentOf(p.EffectiveID()) != "" && !deployed[p.EffectiveID()] {
+				r.warn(problem.NoEffect, p.Path+".deploymentName", "has no effect: the spec has no model of this provider without "+
+					"providerModelId", "register one under spec.resources.models")
+			}
+		}
 	}
 }
 

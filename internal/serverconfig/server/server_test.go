@@ -75,7 +75,7 @@ func telemetry(t *testing.T, line, base, telemetry string) (variables, configura
 	t.Helper()
 	parsed := step.Parsed(t, "providers: {telemetry: "+telemetry+"}")
 	doc, env, found := step.Document(t, base), environment.NewSet(parsed.Source), &problem.Collector{}
-	in := &server.Telemetry{Document: doc, Line: step.Line(t, line), Environment: env, Name: "my-stack"}
+	in := &server.Telemetry{Document: doc, Line: step.Line(t, line), Environment: env, Name: "my-stack", Namespace: "mine"}
 	for _, group := range parsed.Providers {
 		in.Exporters = group.Providers
 	}
@@ -89,7 +89,8 @@ func telemetry(t *testing.T, line, base, telemetry string) (variables, configura
 
 const (
 	path      = "spec.providers.telemetry"
-	variables = "OTEL_EXPORTER_OTLP_ENDPOINT=http://c:4318/ " + path + ".endpoint false\nOTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf/ " + path +
+	variables = "K8S_POD_NAME=/ " + path + ".endpoint false\nOTEL_EXPORTER_OTLP_ENDPOINT=http://c:4318/ " + path + ".endpoint false\nOTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf/ " + path +
+		".endpoint false\nOTEL_RESOURCE_ATTRIBUTES=k8s.namespace.name=mine,k8s.pod.name=$(K8S_POD_NAME)/ " + path +
 		".endpoint false\nOTEL_SERVICE_NAME=my-stack/ " + path + ".endpoint false\n"
 )
 
@@ -149,11 +150,16 @@ func TestApplyTelemetryReportsInvalidExporters(t *testing.T) {
 	}
 	// Problems of other fields, with a valid address.
 	for telemetryText, want := range map[string]string{
-		"provider: oltp":                                     "UnknownProviderType spec.providers.telemetry.provider\n",
-		"provider: otel, settings: {b: 1, a: 2}":             "UnknownField spec.providers.telemetry.settings.a\nUnknownField spec.providers.telemetry.settings.b\n",
-		"provider: otel, region: r":                          "UnknownField spec.providers.telemetry.region\n",
-		"provider: otel, deploymentName: d":                  "UnknownField spec.providers.telemetry.deploymentName\n",
-		"provider: otel, secretRefs: {t: {name: s, key: k}}": "UnknownField spec.providers.telemetry.secretRefs[t]\n",
+		"provider: oltp":                                                                                    "UnknownProviderType spec.providers.telemetry.provider\n",
+		"provider: otel, settings: {b: 1, a: 2}":                                                            "UnknownField spec.providers.telemetry.settings.a\nUnknownField spec.providers.telemetry.settings.b\n",
+		"provider: otel, settings: {OTEL_A: [1]}":                                                           "InvalidField spec.providers.telemetry.settings.OTEL_A\n",
+		"provider: otel, settings: {OTEL_A: '${env.B}'}":                                                    "InvalidField spec.providers.telemetry.settings.OTEL_A\n",
+		"provider: otel, settings: {OTEL_EXPORTER_OTLP_ENDPOINT: 'http://d'}":                               "ConflictingFields spec.providers.telemetry.settings.OTEL_EXPORTER_OTLP_ENDPOINT\n",
+		"provider: otel, apiKey: {name: s, key: k}, settings: {OTEL_EXPORTER_OTLP_HEADERS: a=b}":            "ConflictingFields spec.providers.telemetry.settings.OTEL_EXPORTER_OTLP_HEADERS\n",
+		"provider: otel, settings: {OTEL_EXPORTER_OTLP_TRACES_HEADERS: 'Authorization=Bearer%20sk-canary'}": "Warning LiteralSecret spec.providers.telemetry.settings.OTEL_EXPORTER_OTLP_TRACES_HEADERS\n",
+		"provider: otel, region: r":                                                                         "UnknownField spec.providers.telemetry.region\n",
+		"provider: otel, deploymentName: d":                                                                 "UnknownField spec.providers.telemetry.deploymentName\n",
+		"provider: otel, secretRefs: {t: {name: s, key: k}}":                                                "UnknownField spec.providers.telemetry.secretRefs[t]\n",
 	} {
 		_, _, problems := telemetry(t, "1.0", "", "{endpoint: 'http://c:4318', "+telemetryText+"}")
 		step.Problems(t, telemetryText, problems, want)

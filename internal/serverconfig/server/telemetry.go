@@ -3,6 +3,8 @@
 package server
 
 import (
+	"cmp"
+	"fmt"
 	"maps"
 	"net/url"
 	"regexp"
@@ -10,6 +12,7 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
@@ -29,6 +32,10 @@ const (
 	otelHeaders  = "OTEL_EXPORTER_OTLP_HEADERS"
 	otelProtocol = "OTEL_EXPORTER_OTLP_PROTOCOL"
 	otelService  = "OTEL_SERVICE_NAME"
+	otelResource = "OTEL_RESOURCE_ATTRIBUTES"
+
+	// podName is the variable with the name of the pod, for otelResource.
+	podName = "K8S_POD_NAME"
 )
 
 const (
@@ -39,8 +46,14 @@ const (
 
 	telemetryAddress = "http://otel-collector.observability.svc:4318"
 	telemetryExample = "for example endpoint: " + telemetryAddress
-	otherVariables   = "set other variables of the OpenTelemetry SDK under spec.workload.overrides.env"
+	settingsExample  = "settings of telemetry are variables of the OpenTelemetry SDK, such as OTEL_TRACES_SAMPLER"
 )
+
+// otelVariable matches the variables of the OpenTelemetry SDK.
+var otelVariable = regexp.MustCompile(`^OTEL_[A-Z0-9_]+$`)
+
+// credentialHeader matches headers that probably hold a credential.
+var credentialHeader = regexp.MustCompile(`(?i)authorization|token|key|secret`)
 
 // signalPath matches the path of a signal, which the server adds to the endpoint.
 var signalPath = regexp.MustCompile(`/v1/(traces|metrics|logs)/*$`)
@@ -53,8 +66,10 @@ type Telemetry struct {
 	Document    *document.Document
 	Line        *catalog.Line
 	Environment *environment.Set
-	// Name is the name of the custom resource, and the service name in traces.
-	Name string
+	// Name is the name of the custom resource, and the service name in traces. Namespace is its namespace.
+	Name, Namespace string
+	// ClusterName is the name of the cluster; may be empty.
+	ClusterName string
 	// Exporters are the providers of spec.providers.telemetry.
 	Exporters []parse.Provider
 }
@@ -80,15 +95,35 @@ func ApplyTelemetry(in *Telemetry, problems *problem.Collector) {
 	}
 	p := &in.Exporters[0]
 	t.checkFields(p)
+	settings := t.settings(p)
 	endpoint, ok := t.endpoint(p)
 	if !ok {
 		return
 	}
 	path := p.EndpointPath()
-	in.Environment.Add(
-		environment.Variable{Name: otelEndpoint, Value: escapeDollar(endpoint), Path: path},
-		environment.Variable{Name: otelProtocol, Value: otlpHTTP, Path: path},
-		environment.Variable{Name: otelService, Value: in.Name, Path: path})
+	values := map[string]environment.Variable{
+		otelEndpoint: {Value: escapeDollar(endpoint), Path: path},
+		otelProtocol: {Value: otlpHTTP, Path: path},
+		otelService:  {Value: in.Name, Path: path},
+	}
+	if resource := settings[otelResource]; resource.Value != "" || !t.isOverridden(otelResource) {
+		attributes := []string{"k8s.namespace.name=" + in.Namespace, "k8s.pod.name=$(" + podName + ")"}
+		if in.ClusterName != "" {
+			attributes = append(attributes, "k8s.cluster.name="+in.ClusterName)
+		}
+		if resource.Value != "" {
+			attributes = append(attributes, resource.Value)
+		}
+		resource.Value = strings.Join(attributes, ",")
+		resource.Path = cmp.Or(resource.Path, path)
+		settings[otelResource], values[podName] = resource, environment.Variable{FieldPath: "metadata.name", Path: path}
+	}
+	maps.Copy(values, settings)
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		v := values[name]
+		v.Name = name
+		in.Environment.Add(v)
+	}
 	if p.APIKey != nil {
 		use := provider.APIKeyUse(p)
 		key := environment.Variable{Name: use.EnvName, Ref: use.Ref, Path: use.Path, Type: catalog.TypeAny, Bearer: true}
@@ -99,6 +134,60 @@ func ApplyTelemetry(in *Telemetry, problems *problem.Collector) {
 	if _, hasSwitch := in.Line.Objects[in.Line.Sections["telemetry"].Object]["enabled"]; hasSwitch {
 		document.Set(document.Ensure(in.Document.Root(), "telemetry", yaml.MappingNode), "enabled", document.Bool(true))
 	}
+}
+
+// isOverridden reports whether the spec sets a variable under spec.workload.overrides.env.
+func (t *telemetry) isOverridden(name string) bool {
+	return slices.ContainsFunc(t.Environment.Overrides(), func(v corev1.EnvVar) bool { return v.Name == name })
+}
+
+// settings returns the variables in the settings.
+func (t *telemetry) settings(p *parse.Provider) map[string]environment.Variable {
+	values := map[string]environment.Variable{}
+	for _, name := range slices.Sorted(maps.Keys(p.Settings)) {
+		path := p.Path + "." + p.SettingsField + "." + name
+		report := func(reason problem.Reason, kind field.ErrorType, detail, fix string) {
+			t.problems.Add(problem.Problem{Reason: reason, Path: path, Type: kind, Detail: detail, Fix: fix})
+		}
+		if !otelVariable.MatchString(name) {
+			report(problem.UnknownField, field.ErrorTypeForbidden, "is not a variable of the OpenTelemetry SDK",
+				"remove it; "+settingsExample)
+			continue
+		}
+		var value string
+		switch v := p.Settings[name].(type) {
+		case string:
+			value = v
+		case bool, int64, float64:
+			value = fmt.Sprint(v)
+		default:
+			report(problem.InvalidField, field.ErrorTypeTypeInvalid, "must be a string, a number or a boolean",
+				"write it as the SDK reads it")
+			continue
+		}
+		switch {
+		case strings.Contains(value, "${env."):
+			report(problem.InvalidField, field.ErrorTypeInvalid, "must not refer to an environment variable, because it "+
+				"becomes one", "write the value")
+			continue
+		case name == otelEndpoint:
+			report(problem.ConflictingFields, field.ErrorTypeForbidden, "sets the address of the collector, as does "+
+				p.EndpointPath(), "keep one of them")
+			continue
+		case name == otelHeaders && p.APIKey != nil:
+			report(problem.ConflictingFields, field.ErrorTypeForbidden, "sets the headers for the collector, as does "+
+				p.Path+".apiKey", "keep one of them")
+			continue
+		case strings.HasSuffix(name, "_HEADERS") && credentialHeader.MatchString(value):
+			t.problems.Add(problem.Problem{
+				Reason: problem.LiteralSecret, Severity: problem.Warning, Path: path,
+				Detail: "probably holds a credential, and anyone who can read the custom resource can read it",
+				Fix:    "use apiKey, or set the variable from a Secret in spec.workload.overrides.env",
+			})
+		}
+		values[name] = environment.Variable{Value: escapeDollar(value), Path: path}
+	}
+	return values
 }
 
 // checkFields reports fields that an exporter does not support.
@@ -116,13 +205,10 @@ func (t *telemetry) checkFields(p *parse.Provider) {
 		if given {
 			t.problems.Add(problem.Problem{
 				Reason: problem.UnknownField, Path: p.Path + "." + name, Type: field.ErrorTypeForbidden,
-				Detail: "is not supported for telemetry, only endpoint and apiKey are",
-				Fix:    "remove it; " + otherVariables,
+				Detail: "is not supported for telemetry, only endpoint, apiKey and settings are",
+				Fix:    "remove it; " + settingsExample,
 			})
 		}
-	}
-	for _, key := range slices.Sorted(maps.Keys(p.Settings)) {
-		refuse(true, p.SettingsField+"."+key)
 	}
 	refuse(p.Region != "", "region")
 	refuse(p.DeploymentName != "", "deploymentName")
