@@ -27,6 +27,8 @@ const ConfigKey = "config.yaml"
 const (
 	// ConfigDir is the mount point of the generated ConfigMap.
 	ConfigDir = "/etc/llama-stack"
+	// ProviderTLSDir is the mount point of the certificates of providers.
+	ProviderTLSDir = "/etc/llama-stack-provider-tls"
 	// TmpDir is the mount point of the memory for temporary files.
 	TmpDir = "/tmp"
 	// CABundleDir is the mount point of the CA certificates, and CABundlePath the file, as in release 0.9.

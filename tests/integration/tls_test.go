@@ -5,10 +5,12 @@ package integration
 import (
 	"crypto/tls"
 	"crypto/x509"
+	"errors"
 	"fmt"
 	"io"
 	"log"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -17,6 +19,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/names"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/framework/suite"
@@ -117,4 +120,45 @@ func TestServerWithAnotherCertificateIsNotTrusted(t *testing.T) {
 	if v := e.CR("s").Status.Version; v.LlamaStackServerVersion != "" {
 		t.Errorf("the status has version %s", v.LlamaStackServerVersion)
 	}
+}
+
+// Proves: R105, R20 (certificates of a provider are waited for, mounted and restart the pods).
+func TestCertificatesOfAProviderAreMounted(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t)
+	e.StartOperator()
+	e.Apply(framework.Manifest("mutual", `distribution: {name: starter}
+providers:
+  inference:
+  - {id: a, provider: vllm, endpoint: "https://a:8000", tls: {caBundle: {configMapName: models-ca}, clientCertificate: {secretName: client}}}
+  - {id: b, provider: vllm, endpoint: "https://b:8000", tls: {clientCertificate: {secretName: client}}}
+resources: {models: [{name: m, provider: a}]}`))
+	e.WaitCondition("mutual", v1alpha2.ConditionSecretsResolved, metav1.ConditionFalse, "",
+		"spec.providers.inference[0].tls.clientCertificate.secretName: Secret not found: client")
+	e.WaitCondition("mutual", v1alpha2.ConditionConfigGenerated, metav1.ConditionFalse, "",
+		"spec.providers.inference[0].tls.caBundle.configMapName: ConfigMap not found: models-ca")
+	e.CreateConfigMap("models-ca", map[string]string{"ca-bundle.crt": framework.CACertificate})
+	e.PutTLSSecret(&suite.Canaries, "client", framework.NewCA(t).ServerSecret([]string{"client"}))
+	e.WaitReady("mutual")
+	pod := e.Deployment("mutual").Spec.Template
+	at := slices.IndexFunc(pod.Spec.Volumes, func(v corev1.Volume) bool { return v.Name == "provider-tls" })
+	if at < 0 || len(pod.Spec.Volumes[at].Projected.Sources) != 2 {
+		t.Fatalf("volumes %+v", pod.Spec.Volumes)
+	}
+	generated := &corev1.ConfigMap{}
+	framework.NoError(t, e.Get(generated, e.CR("mutual").Status.ConfigGeneration.ConfigMapName))
+	config := generated.Data["config.yaml"]
+	for _, file := range []string{"verify: /etc/llama-stack-provider-tls/ca/models-ca/ca-bundle.crt", "client_key: /etc/llama-stack-provider-tls/client/client/tls.key"} {
+		if !strings.Contains(config, file) {
+			t.Errorf("%s is missing in\n%s", file, config)
+		}
+	}
+	before := pod.Annotations[names.AnnotationSecretsHash]
+	e.PutTLSSecret(&suite.Canaries, "client", framework.NewCA(t).ServerSecret([]string{"client"}))
+	framework.Eventually(t, 2*time.Minute, "the renewed certificate restarts the pods", func() error {
+		if now := e.Deployment("mutual").Spec.Template.Annotations[names.AnnotationSecretsHash]; now == before {
+			return errors.New("the hash is the same")
+		}
+		return nil
+	})
 }

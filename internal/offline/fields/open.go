@@ -94,6 +94,9 @@ var providerFields = []fieldDoc{
 		"a Secret belongs under secretRefs."},
 	{"region", "string", "Region is the cloud region, for provider types that have one."},
 	{"deploymentName", "string", "DeploymentName is the deployment, for provider types that have one."},
+	{"tls", "object", "TLS has the certificates for the endpoint: caBundle (configMapName, and key, by default " +
+		"ca-bundle.crt) and clientCertificate (secretName of a Secret of type kubernetes.io/tls), for provider types that " +
+		"have them."},
 	{"secretRefs", "map of object", "SecretRefs are config fields whose values come from Secrets: for the name of each " +
 		"field " + secretReference + "."},
 }

@@ -206,6 +206,7 @@ func (d *Desired) params(in *Inputs) *objects.Params {
 	if d.Config != nil {
 		p.Config, p.Env = d.Config.YAML, d.Config.Env
 		p.External, p.OperatorImage = in.installed(d.Config.External), in.OperatorImage
+		p.ProviderTLS = in.providerTLS()
 	}
 	if d.Override != nil {
 		p.Config, p.ConfigFiles, p.Overridden = d.OverrideContent, in.Override.Files, true

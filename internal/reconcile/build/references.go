@@ -37,7 +37,30 @@ func References(cr *v1alpha2.LlamaStackDistribution) []objects.Reference {
 	if certificate := CertificateOf(cr); certificate != nil {
 		list = append(list, certificateReference(certificate.Name, cr.Namespace))
 	}
+	list = append(list, in.providerTLS()...)
 	return append(list, workloadReferences(cr)...)
+}
+
+// providerTLS returns the Secrets and ConfigMaps with the certificates of providers.
+func (in *Inputs) providerTLS() []objects.Reference {
+	var list []objects.Reference
+	for _, group := range in.Spec.Providers {
+		for i := range group.Providers {
+			t := group.Providers[i].TLS
+			if t == nil {
+				continue
+			}
+			if t.CABundle != "" {
+				list = append(list, objects.Reference{Kind: objects.KindConfigMap, Namespace: in.CR.Namespace, Name: t.CABundle,
+					Keys: []string{t.CAKey}, Path: t.CAPath()})
+			}
+			if t.ClientCertificate != "" {
+				list = append(list, certificateReference(t.ClientCertificate, in.CR.Namespace))
+				list[len(list)-1].Path = t.ClientCertificatePath()
+			}
+		}
+	}
+	return list
 }
 
 // DefaultReferences returns the Secrets and ConfigMaps that the operator's settings add to the pods of a namespace.
@@ -60,10 +83,11 @@ func workloadReferences(cr *v1alpha2.LlamaStackDistribution) []objects.Reference
 	return list
 }
 
-// ReferencesOfPods returns the references of the pods' overrides, with the field that has them.
+// ReferencesOfPods returns the references of the pods' overrides and of the providers' certificates, with the field that
+// has them.
 func (in *Inputs) ReferencesOfPods() []objects.Reference {
 	const envFrom = ".envFrom["
-	list := objects.PodReferences(in.CR)
+	list := append(objects.PodReferences(in.CR), in.providerTLS()...)
 	for i := range list {
 		if index, is := strings.CutPrefix(list[i].Path, objects.PathOverrides+envFrom); is && in.EnvFromDefaults {
 			list[i].Path = "operator settings: " + settings.KeyPodDefaults + ".overrides" + envFrom + index

@@ -61,6 +61,8 @@ const (
 	tlsVolume      = "server-tls"
 	clusterVolume  = "cluster-ca"
 
+	providerTLSName = "provider-tls"
+
 	// clusterCAName is the ConfigMap with the API server's CA certificates, which Kubernetes keeps in every namespace.
 	clusterCAName = "kube-root-ca.crt"
 

@@ -55,6 +55,8 @@ type Params struct {
 	DerivedName string
 	// CABundle are the CA certificates that the server trusts, in addition to the image's.
 	CABundle string
+	// ProviderTLS are the Secrets and ConfigMaps with the certificates of providers.
+	ProviderTLS []Reference
 	// ClusterCA reports that the server calls the cluster's API server and verifies it by the namespace's CA ConfigMap.
 	ClusterCA bool
 	// External are the external providers in installation order, and OperatorImage is the image with the installer.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/names"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/provider"
 )
 
 // The variables that release 0.9 gives every server, for users' commands, arguments and images.
@@ -36,6 +37,9 @@ func ownVolumes(p *Params) []corev1.Volume {
 	}
 	if len(p.External) > 0 {
 		volumes = append(volumes, externalVolumeOf())
+	}
+	if len(p.ProviderTLS) > 0 {
+		volumes = append(volumes, providerTLSVolume(p.ProviderTLS))
 	}
 	if p.ClusterCA {
 		volumes = append(volumes, configMapVolume(clusterVolume, clusterCAName))
@@ -80,6 +84,9 @@ func ownMounts(p *Params) []corev1.VolumeMount {
 	if len(p.External) > 0 {
 		mounts = append(mounts, corev1.VolumeMount{Name: externalVolume, MountPath: externalDir, ReadOnly: true})
 	}
+	if len(p.ProviderTLS) > 0 {
+		mounts = append(mounts, corev1.VolumeMount{Name: providerTLSName, MountPath: names.ProviderTLSDir, ReadOnly: true})
+	}
 	if p.ClusterCA {
 		mounts = append(mounts, corev1.VolumeMount{Name: clusterVolume, MountPath: serverconfig.ClusterCADir, ReadOnly: true})
 	}
@@ -107,4 +114,34 @@ func MountsPVC(pod *corev1.PodSpec, name string) bool {
 		}
 	}
 	return false
+}
+
+// providerTLSVolume returns a volume with the keys of the Secrets and ConfigMaps, each file once.
+func providerTLSVolume(refs []Reference) corev1.Volume {
+	projected := &corev1.ProjectedVolumeSource{}
+	seen := map[string]bool{}
+	for i := range refs {
+		ref, file := &refs[i], provider.CAFileName
+		if ref.Kind == KindSecret {
+			file = provider.ClientFileName
+		}
+		var items []corev1.KeyToPath
+		for _, key := range ref.Keys {
+			if at := file(ref.Name, key); !seen[at] {
+				seen[at] = true
+				items = append(items, corev1.KeyToPath{Key: key, Path: at})
+			}
+		}
+		object := corev1.LocalObjectReference{Name: ref.Name}
+		switch {
+		case len(items) == 0:
+		case ref.Kind == KindSecret:
+			projected.Sources = append(projected.Sources, corev1.VolumeProjection{
+				Secret: &corev1.SecretProjection{LocalObjectReference: object, Items: items}})
+		default:
+			projected.Sources = append(projected.Sources, corev1.VolumeProjection{
+				ConfigMap: &corev1.ConfigMapProjection{LocalObjectReference: object, Items: items}})
+		}
+	}
+	return corev1.Volume{Name: providerTLSName, VolumeSource: corev1.VolumeSource{Projected: projected}}
 }

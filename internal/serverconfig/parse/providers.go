@@ -56,6 +56,7 @@ var (
 
 	providerFields = []string{
 		"id", "provider", "endpoint", "endpointFrom", "apiKey", "settings", "region", "deploymentName", "secretRefs",
+		"tls",
 	}
 )
 
@@ -166,6 +167,7 @@ func parseProvider(m map[string]any, path *field.Path, kinds []EndpointKind) (Pr
 	p.EndpointFrom = o.getEndpointFrom(p.Endpoint, kinds...)
 	p.APIKey = o.getAPIKey()
 	p.Settings, p.SettingsField = o.getSettings()
+	p.TLS = o.getTLS()
 	p.SecretRefs = o.getSecretRefs(providerFields)
 	for _, key := range o.remaining() {
 		o.report(unknownField(path, key, providerFields,

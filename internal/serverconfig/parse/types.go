@@ -24,6 +24,8 @@ type Provider struct {
 	SettingsField  string
 	Region         string
 	DeploymentName string
+	// TLS has the certificates for the connection to the backend; nil if not given.
+	TLS *ProviderTLS
 	// SecretRefs are config fields with values from Secrets, sorted by field name.
 	SecretRefs []SecretField
 	// Path is the path of the entry for messages: "spec.providers.inference[1]".

@@ -53,6 +53,7 @@ func Resolve(api parse.ProviderAPI, spec *parse.Provider, line *catalog.Line, pr
 	p.assignNamed("deploymentName", spec.DeploymentName, func(row *catalog.Provider) string { return row.DeploymentName },
 		problems)
 	p.assignSecretRefs(problems)
+	p.mergeTLS(problems)
 	p.checkSettings(problems)
 	p.warnAddress(problems)
 	p.warnUnverified(problems)

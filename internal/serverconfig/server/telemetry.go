@@ -212,6 +212,7 @@ func (t *telemetry) checkFields(p *parse.Provider) {
 	}
 	refuse(p.Region != "", "region")
 	refuse(p.DeploymentName != "", "deploymentName")
+	refuse(p.TLS != nil, "tls")
 	for _, s := range p.SecretRefs {
 		refuse(true, strings.TrimPrefix(s.Path, p.Path+"."))
 	}

@@ -377,6 +377,10 @@ func (s *source) flatten(api parse.ProviderAPI, p *parse.Provider) (*entry, prob
 	if p.APIKey != nil && row.Key != "" {
 		put(row.Key, *p.APIKey)
 	}
+	if p.TLS != nil {
+		s.lose(p.TLS.Path, map[string]any{}, "an OGXServer has no certificates for one provider",
+			"list the CA certificates in spec.tls.trust, and the client certificate in spec.tls.identity, for all providers")
+	}
 	s.loseUnsupported(row, p)
 	return e, problems.List().Errors()
 }

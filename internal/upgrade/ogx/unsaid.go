@@ -95,8 +95,8 @@ var unsaidByDistribution = []unsaid{
 	{"spec.tls.trust", "a LlamaStackDistribution trusts one ConfigMap, and of its keys ca-bundle.crt, ca.crt or the " +
 		"only one", "put all certificates into one ConfigMap under the key ca-bundle.crt"},
 	{"spec.tls.identity", "a LlamaStackDistribution has no client certificate for all providers",
-		"mount certificate and key with spec.workload.overrides.volumes and volumeMounts, and name the files in " +
-			"settings.network.tls.client_cert and client_key of each provider"},
+		"put certificate and key into a Secret of type kubernetes.io/tls, and name it in tls.clientCertificate of each " +
+			"provider"},
 	{"spec.storage.backends", "a LlamaStackDistribution has no such field of a backend",
 		"set it in " + inRegisteredBase},
 	{"spec.storage.stores", "a LlamaStackDistribution names only the backend of a store",
