@@ -11,7 +11,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
-// Proves: R95 (the stores are those of the configuration that the server reads, whoever wrote it).
+// Proves: R95 (the stores are those of the configuration that the server reads in each case).
 func TestRemoteStoresOfEachConfiguration(t *testing.T) {
 	const config = "version: 2\nstorage:\n  backends: {b: {type: kv_redis, host: redis}}\n  stores: {prompts: {backend: b, namespace: p}}\n"
 	base, err := serverconfig.ParseBase("mine", []byte(config))
