@@ -128,6 +128,6 @@ func storageFaults(t *testing.T, database *framework.Postgres, name, password st
 	return []storageFault{
 		{"another password", change("another"), change(password), `password authentication failed`},
 		{"no such database", rename(name, "moved"), rename("moved", name), `database "state" does not\s+exist`},
-		{"TLS demanded", func() { reload("hostssl all all 0.0.0.0/0 scram-sha-256\n") }, func() { reload(string(rules)) }, `no pg_hba\.conf entry`},
+		{"TLS demanded", func() { reload(strings.ReplaceAll(string(rules), "host ", "hostssl ")) }, func() { reload(string(rules)) }, `no pg_hba\.conf entry`},
 	}
 }
