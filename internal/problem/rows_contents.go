@@ -50,8 +50,8 @@ var contentRows = []Row{
 	{
 		Reason: SharedStorageLocation, Class: Terminal, Conditions: inConfigGenerated,
 		Meaning: "Two providers or backends would share a storage location. A warning where another custom resource has " +
-			"the same database with the same user: the servers then read and change each other's models, prompts, conversations " +
-			"and files. Both get the warning.",
+			"the same database with the same user: the servers then read and change each other's models, prompts, " +
+			"conversations and files. Both get the warning.",
 		Example: Problem{
 			Path: "spec.providers.vectorIo[2]", Type: field.ErrorTypeForbidden,
 			Detail: "vector_io/b and vector_io/c would share the storage location file /data/one.db",

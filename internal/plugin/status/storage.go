@@ -78,8 +78,8 @@ var databaseErrors = []databaseError{
 	{
 		text: regexp.MustCompile(`collation version mismatch|could not determine which collation|` +
 			`collation .* does not exist`),
-		remedy: "the collation of the database is not usable: ask its administrator for REFRESH COLLATION VERSION, or for a " +
-			"new database with LC_COLLATE 'C'",
+		remedy: "the collation of the database is not usable: ask its administrator for REFRESH COLLATION VERSION, or for " +
+			"a new database with LC_COLLATE 'C'",
 	},
 	{
 		text: regexp.MustCompile(`Name or service not known|Temporary failure in name resolution|could not translate host name|` +
@@ -119,10 +119,10 @@ func (f *facts) readStorageLog(ctx context.Context, c *cluster.Connection) {
 // databaseLines returns the last different lines with the last kind of error of a database, without source code.
 func databaseLines(all []string) []string {
 	var found []string
-	remedy := databaseRemedy(all, true)
+	remedy := databaseRemedy(all, databaseErrors)
 	for _, line := range slices.Backward(all) {
 		line = strings.TrimSpace(line)
-		if remedy != "" && remedyOf(line, true) == remedy && !slices.Contains(found, line) {
+		if remedy != "" && remedyOf(line, databaseErrors) == remedy && !slices.Contains(found, line) {
 			found = append(found, line)
 		}
 		if len(found) == storageErrors {
@@ -133,11 +133,10 @@ func databaseLines(all []string) []string {
 	return found
 }
 
-// databaseRemedy returns what to do about the last error of a database in a log, or "". Errors that other clients report
-// with the same text count only if anyClient is set.
-func databaseRemedy(lines []string, anyClient bool) string {
+// databaseRemedy returns what to do about the last error of a known kind in a log, or "".
+func databaseRemedy(lines []string, kinds []databaseError) string {
 	for _, line := range slices.Backward(lines) {
-		if remedy := remedyOf(strings.TrimSpace(line), anyClient); remedy != "" {
+		if remedy := remedyOf(strings.TrimSpace(line), kinds); remedy != "" {
 			return remedy
 		}
 	}
@@ -145,13 +144,13 @@ func databaseRemedy(lines []string, anyClient bool) string {
 }
 
 // remedyOf returns what to do about the error of a database in a line, or "". It skips source code in tracebacks.
-func remedyOf(line string, anyClient bool) string {
+func remedyOf(line string, kinds []databaseError) string {
 	if strings.Contains(line, "│") || strings.HasPrefix(line, "raise ") {
 		return ""
 	}
-	for _, known := range databaseErrors {
-		if known.text.MatchString(line) && (!known.ofAnyClient || anyClient && !strings.Contains(line, "http")) {
-			return known.remedy
+	for _, kind := range kinds {
+		if kind.text.MatchString(line) && !(kind.ofAnyClient && strings.Contains(line, "http")) {
+			return kind.remedy
 		}
 	}
 	return ""
@@ -162,7 +161,11 @@ func (f *facts) explainStorage(list []cause) []cause {
 	if f.log == nil {
 		return list
 	}
-	remedy := databaseRemedy(f.log.Lines, f.log.Databases)
+	kinds := databaseErrors
+	if !f.log.Databases { // another client may have ended the server
+		kinds = slices.DeleteFunc(slices.Clone(kinds), func(e databaseError) bool { return e.ofAnyClient })
+	}
+	remedy := databaseRemedy(f.log.Lines, kinds)
 	for i := range list {
 		isOfLog := isPodReason(list[i].Reason)
 		if f.log.Databases {
