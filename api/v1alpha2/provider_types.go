@@ -96,7 +96,7 @@ func (p *ProvidersSpec) UnmarshalJSON(data []byte) error {
 }
 
 // MarshalJSON writes all fields.
-func (p ProvidersSpec) MarshalJSON() ([]byte, error) {
+func (p *ProvidersSpec) MarshalJSON() ([]byte, error) {
 	all := make(map[string]*apiextensionsv1.JSON, len(p.Others))
 	for _, name := range p.Names() {
 		all[name] = p.Field(name)

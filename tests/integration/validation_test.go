@@ -101,6 +101,11 @@ func TestValidatingWebhook(t *testing.T) {
 			// Other tests may register further distributions.
 			refused + `spec.distribution.name: Unsupported value: "startr": did you mean "starter"? known distributions: meta-reference-gpu, `,
 		}},
+		"an API that no release line has, and one that others have": {"distribution: {name: starter, version: '1.5'}\nproviders: {fils: {provider: s3}, eval: {provider: builtin}}", []string{
+			refused,
+			`* spec.providers.fils: Invalid value: unknown field: did you mean "files"?`,
+			`* spec.providers.eval: Forbidden: release line 1.5 has no API eval, which was removed in 0.8: `,
+		}},
 		"two errors and a warning": {validVLLM + "resources: {models: [{name: m, provider: vlm}, {name: n2, provider: nobody}]}\nnetworking: {tls: {secretName: s}}", []string{
 			"Warning: spec.networking.tls.secretName: has no effect while TLS is not enabled: set spec.networking.tls.enabled: true, or remove it",
 			refused,

@@ -78,7 +78,8 @@ func findProviders(name string) ([]*providerType, error) {
 
 func describeProvider(api string, variants []*catalog.Provider, lines []string) (*providerType, error) {
 	newest := variants[len(variants)-1]
-	p := &providerType{Type: newest.Type, API: api, Field: parse.APIOf(api).Field, Lines: lines, Notes: providerNotes(newest)}
+	p := &providerType{Type: newest.Type, API: api, Field: parse.APIOf(api).Field, Lines: lines,
+		Notes: providerNotes(newest)}
 	var known []*catalog.Line
 	for _, name := range lines {
 		line, _ := catalog.Get(name)

@@ -31,14 +31,13 @@ var (
 
 // APIOf returns the API with a name of the server. Its field is the name in camelCase.
 func APIOf(name string) ProviderAPI {
-	first, rest, _ := strings.Cut(name, "_")
-	field := first
-	for part := range strings.SplitSeq(rest, "_") {
-		if part != "" {
-			field += strings.ToUpper(part[:1]) + part[1:]
+	parts := strings.Split(name, "_")
+	for i, part := range parts {
+		if i > 0 && part != "" {
+			parts[i] = strings.ToUpper(part[:1]) + part[1:]
 		}
 	}
-	return ProviderAPI{Field: field, Name: name}
+	return ProviderAPI{Field: strings.Join(parts, ""), Name: name}
 }
 
 // APIs returns the APIs of spec.providers: those with a field in the schema, and then all others of any release line,

@@ -257,11 +257,11 @@ func checkProviderID(p *Provider, path *field.Path) problem.List {
 	return nil
 }
 
-// duplicateIDs reports each id with more than one provider, with all paths: in any of the APIs with a field in the schema,
-// or in one of the others, several of which have a type of the name builtin.
+// duplicateIDs reports each id with more than one provider, with all paths: in any of the APIs with a field in the
+// schema, or in one of the others, several of which have a type of the name builtin.
 func duplicateIDs(groups []ProviderGroup) problem.List {
-	users, details := map[[2]string][]string{}, map[string]string{"": "ids must be unique over all APIs, and this one is " +
-		"used by "}
+	users := map[[2]string][]string{}
+	details := map[string]string{"": "ids must be unique over all APIs, and this one is used by "}
 	for _, g := range groups {
 		scope := ""
 		if slices.Index(allAPIs(), g.API) > slices.Index(allAPIs(), APITelemetry) {
@@ -278,7 +278,8 @@ func duplicateIDs(groups []ProviderGroup) problem.List {
 		}
 	}
 	var problems problem.List
-	for _, key := range slices.SortedFunc(maps.Keys(users), func(a, b [2]string) int { return slices.Compare(a[:], b[:]) }) {
+	compare := func(a, b [2]string) int { return slices.Compare(a[:], b[:]) }
+	for _, key := range slices.SortedFunc(maps.Keys(users), compare) {
 		if at := users[key]; len(at) > 1 {
 			problems = append(problems, newProblem(problem.Problem{
 				Reason: problem.DuplicateProviderID, Path: at[len(at)-1] + ".id", Type: field.ErrorTypeDuplicate, Value: key[0],

@@ -16,8 +16,8 @@ type template struct {
 	sameID bool
 }
 
-// templateFor returns the base's entry with the provider's type and id, or else the first one of its type. That of an API
-// with one provider keeps its data under another id.
+// templateFor returns the base's entry with the provider's type and id, or else the first one of its type. That of an
+// API with one provider keeps its data under another id.
 func templateFor(base []*yaml.Node, p *Provider) template {
 	var found template
 	for _, n := range base {

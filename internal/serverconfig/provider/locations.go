@@ -103,7 +103,8 @@ func (l locations) fillStores(config *yaml.Node, fields map[string]catalog.Field
 			case inner.Kind != yaml.MappingNode:
 				continue // the check of the settings reports it
 			}
-			if l.fillStores(inner, l.inner(field), at, backends); existing == nil && len(inner.Content) > 0 {
+			l.fillStores(inner, l.inner(field), at, backends)
+			if existing == nil && len(inner.Content) > 0 {
 				document.Set(config, name, inner)
 			}
 		}

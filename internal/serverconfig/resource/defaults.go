@@ -72,8 +72,8 @@ func hasField(line *catalog.Line, section string, path []string) bool {
 	return known
 }
 
-// withDefaultModel adds the default embedding model to the models, unless it is registered or has no provider. It unsets
-// one without a dimension.
+// withDefaultModel adds the default embedding model to the models, unless it is registered or has no provider. It
+// unsets one without a dimension.
 func (r *registration) withDefaultModel(models []parse.Model, d *parse.Defaults) []parse.Model {
 	if d.EmbeddingModel == "" {
 		return models
@@ -92,8 +92,7 @@ func (r *registration) withDefaultModel(models []parse.Model, d *parse.Defaults)
 			return models
 		}
 	}
-	current := document.Descend(r.doc.Section(vectorStoresKey), defaultEmbedding)
-	inUse := document.Text(document.Child(current, "provider_id")) + "/" + document.Text(document.Child(current, "model_id"))
+	inUse := r.modelAt(defaultEmbedding)
 	registered := newModelIndex(ServedModels(r.doc, r.line, v1alpha2.ModelTypeEmbedding))
 	if _, known := registered.find(d.EmbeddingModel); known || inUse == d.EmbeddingModel && d.EmbeddingDimension == nil {
 		return models
@@ -149,8 +148,7 @@ func (r *registration) defaultModel(modelType v1alpha2.ModelType, d *parse.Defau
 	}
 	at := parse.PathDefaults + "." + fieldName
 	section := document.Ensure(r.doc.Root(), vectorStoresKey, yaml.MappingNode)
-	current := document.Descend(section, paths[0])
-	if document.Text(document.Child(current, "provider_id"))+"/"+document.Text(document.Child(current, "model_id")) == name {
+	if r.modelAt(paths[0]) == name {
 		return // the base has it, perhaps of a provider that lists its own models
 	}
 	model, ok := search.model(name, at, modelType)
@@ -181,6 +179,12 @@ func (r *registration) defaultModel(modelType v1alpha2.ModelType, d *parse.Defau
 		document.Set(holder, path[len(path)-1], reference)
 	}
 	r.uses = append(r.uses, Use{API: parse.APIInference.Name, ID: provider, Path: at})
+}
+
+// modelAt returns the model in a field under vector_stores, as <provider_id>/<model_id>.
+func (r *registration) modelAt(path []string) string {
+	n := document.Descend(r.doc.Section(vectorStoresKey), path)
+	return document.Text(document.Child(n, "provider_id")) + "/" + document.Text(document.Child(n, "model_id"))
 }
 
 // hasDimension reports a dimension that differs from that of the registered model.
