@@ -396,6 +396,9 @@ func (c *Cluster) override(in *build.Inputs) *build.OverrideFact {
 // platform bundle counts.
 func (c *Cluster) caBundle(in *build.Inputs) *build.CABundleFact {
 	cr, found := in.CR, in.NamedCABundle()
+	if found == nil && len(in.NamedCABundles()) > 0 {
+		return nil
+	}
 	if found == nil {
 		return build.PlatformCABundle(cr.Namespace, c.configMapData(cr.Namespace, build.PlatformBundle))
 	}

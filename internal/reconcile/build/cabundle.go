@@ -30,7 +30,27 @@ type CABundleFact struct {
 	Keys   []string
 	Lookup `                  json:"-"`
 	Data   map[string]string
+	// Path is the field if it is not PathCABundle.
+	Path string `json:"-"`
 }
+
+// NamedCABundles returns the further CA bundles that the resource names.
+func (in *Inputs) NamedCABundles() []CABundleFact {
+	n := in.CR.Spec.Networking
+	if n == nil || n.TLS == nil {
+		return nil
+	}
+	var list []CABundleFact
+	for i := range n.TLS.CABundles {
+		b := &n.TLS.CABundles[i]
+		list = append(list, CABundleFact{Namespace: in.CR.Namespace, Name: b.ConfigMapName, Keys: b.Keys,
+			Path: fmt.Sprintf("spec.networking.tls.caBundles[%d]", i)})
+	}
+	return list
+}
+
+// trustsBundle reports whether the server trusts a CA bundle of the resource or the platform.
+func (in *Inputs) trustsBundle() bool { return in.CABundle != nil || len(in.CABundles) > 0 }
 
 // NamedCABundle returns the CA bundle that the resource names, also in v1alpha1's forms, or nil.
 func (in *Inputs) NamedCABundle() *CABundleFact {
@@ -91,15 +111,29 @@ func withServiceCA(bundle, service string) string {
 	return bundle + service
 }
 
-// caBundle returns the certificates of the bundle that the custom resource names, or of the platform's.
+// caBundle returns the certificates of the bundles that the custom resource names, or of the platform's.
 func (d *Desired) caBundle(in *Inputs) string {
-	f := in.CABundle
-	switch {
-	case f == nil:
-		return ""
-	case f.State == Unknown:
+	var bundle strings.Builder
+	unknown := false
+	read := func(f *CABundleFact) {
+		if unknown = unknown || f.State == Unknown; !unknown {
+			bundle.WriteString(d.certificatesOf(in, f))
+		}
+	}
+	if in.CABundle != nil {
+		read(in.CABundle)
+	}
+	for i := range in.CABundles {
+		read(&in.CABundles[i])
+	}
+	if unknown {
 		return secret.OnCluster
 	}
+	return bundle.String()
+}
+
+// certificatesOf returns the certificates of a bundle, or reports why it cannot be used.
+func (d *Desired) certificatesOf(in *Inputs, f *CABundleFact) string {
 	if p := f.absent(f.requiredReference(), in.CR.Namespace, ""); p != nil {
 		d.problems.AddFound(p)
 		return ""
@@ -127,7 +161,7 @@ func (d *Desired) caBundle(in *Inputs) string {
 			return ""
 		}
 		if found.privateKey {
-			d.problems.warn(problem.InvalidConfigMap, PathCABundle, location+" contains a private key, which is not copied",
+			d.problems.warn(problem.InvalidConfigMap, f.path(), location+" contains a private key, which is not copied",
 				"move private keys to a Secret: everyone who can read ConfigMaps can read them")
 		}
 		bundle.WriteString(found.certificates)
@@ -135,9 +169,11 @@ func (d *Desired) caBundle(in *Inputs) string {
 	return bundle.String()
 }
 
+func (f *CABundleFact) path() string { return cmp.Or(f.Path, PathCABundle) }
+
 func (f *CABundleFact) invalid(detail, fix string) problem.Problem {
 	return problem.Problem{
-		Reason: problem.InvalidConfigMap, Path: PathCABundle + ".configMapName", Type: field.ErrorTypeInvalid, Value: f.Name,
+		Reason: problem.InvalidConfigMap, Path: f.path() + ".configMapName", Type: field.ErrorTypeInvalid, Value: f.Name,
 		Detail: detail, Fix: fix,
 	}
 }
@@ -171,7 +207,7 @@ func (f *CABundleFact) keys() ([]string, *problem.Problem) {
 	}
 	lookup := Lookup{ExistingKeys: candidates}
 	return nil, problem.New(problem.Problem{
-		Reason: problem.ConfigMapNotFound, Path: PathCABundle + ".configMapName",
+		Reason: problem.ConfigMapNotFound, Path: f.path() + ".configMapName",
 		Detail: fmt.Sprintf("ConfigMap %s (namespace %s) has neither the key %s nor only one key", f.Name, f.Namespace,
 			strings.Join(bundleKeys, " nor ")),
 		Fix: "add one of them" + lookup.existing(),
@@ -180,7 +216,7 @@ func (f *CABundleFact) keys() ([]string, *problem.Problem) {
 
 func (f *CABundleFact) reference() objects.Reference {
 	return objects.Reference{Kind: objects.KindConfigMap, Namespace: f.Namespace, Name: f.Name, Keys: f.Keys,
-		Path: PathCABundle + ".configMapName"}
+		Path: f.path() + ".configMapName"}
 }
 
 // requiredReference returns the reference, with the default key if the spec names none.

@@ -22,6 +22,10 @@ func inputHash(in *Inputs) string {
 	if in.CABundle != nil {
 		h.Text(canonicalJSON(in.CABundle))
 	}
+	if len(in.CABundles) > 0 {
+		h.Text("CA bundles")
+		h.Text(canonicalJSON(in.CABundles))
+	}
 	if in.ServiceCA != "" {
 		h.Text("service CA")
 		h.Text(in.ServiceCA)

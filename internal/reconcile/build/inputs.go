@@ -61,6 +61,8 @@ type Inputs struct {
 	OperatorNamespace string
 	// CABundle is the result of reading spec.networking.tls.caBundle, else the PlatformCABundle, else nil.
 	CABundle *CABundleFact
+	// CABundles are the results of reading spec.networking.tls.caBundles.
+	CABundles []CABundleFact
 	// ServiceCA has the certificates of ServiceBundle in the namespace as PEM, or is empty.
 	ServiceCA string
 	// Certificate is the result of reading spec.networking.tls.secretName, or nil without TLS or if unreadable.
@@ -206,6 +208,11 @@ func IsLarge(in *Inputs) bool {
 	}
 	if in.CABundle != nil {
 		for _, text := range in.CABundle.Data {
+			size += len(text)
+		}
+	}
+	for i := range in.CABundles {
+		for _, text := range in.CABundles[i].Data {
 			size += len(text)
 		}
 	}

@@ -150,6 +150,10 @@ func found(t *testing.T, set func(*v1alpha2.LlamaStackDistributionSpec)) *Inputs
 	if _, ok := in.OverrideRef(); ok {
 		findOverride(t, in, ownConfig)
 	}
+	in.CABundles = in.NamedCABundles()
+	for i := range in.CABundles {
+		in.CABundles[i].Data = map[string]string{"ca-bundle.crt": certificate}
+	}
 	if in.CABundle = in.NamedCABundle(); in.CABundle != nil && in.CABundle.Name != "" {
 		in.CABundle.Data = map[string]string{"ca.crt": certificate}
 	}

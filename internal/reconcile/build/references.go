@@ -31,6 +31,9 @@ func References(cr *v1alpha2.LlamaStackDistribution) []objects.Reference {
 	}
 	list = append(list, objects.Reference{Kind: objects.KindConfigMap, Namespace: cr.Namespace, Name: ServiceBundle,
 		Optional: true})
+	for _, bundle := range in.NamedCABundles() {
+		list = append(list, bundle.reference())
+	}
 	if certificate := CertificateOf(cr); certificate != nil {
 		list = append(list, certificateReference(certificate.Name, cr.Namespace))
 	}
@@ -110,5 +113,9 @@ func (in *Inputs) AssumeReferencesFound() {
 	}
 	if in.Certificate = CertificateOf(in.CR); in.Certificate != nil {
 		in.Certificate.State = Unknown
+	}
+	in.CABundles = in.NamedCABundles()
+	for i := range in.CABundles {
+		in.CABundles[i].State = Unknown
 	}
 }
