@@ -83,8 +83,8 @@ func workloadReferences(cr *v1alpha2.LlamaStackDistribution) []objects.Reference
 	return list
 }
 
-// ReferencesOfPods returns the references of the pods' overrides and of the providers' certificates, with the field that
-// has them.
+// ReferencesOfPods returns the references of the pods' overrides and of the providers' certificates, with the field
+// that has them.
 func (in *Inputs) ReferencesOfPods() []objects.Reference {
 	const envFrom = ".envFrom["
 	list := append(objects.PodReferences(in.CR), in.providerTLS()...)
