@@ -165,7 +165,7 @@ func TestEveryV1alpha2FieldEndsV1alpha1Origin(t *testing.T) {
 	t.Parallel()
 
 	values := map[string]string{ // for fields that have no value if they are an empty object
-		"spec.networking.tls.enabled": "true", "spec.networking.tls.secretName": "own", "spec.disabled": "[eval]", "spec.workload.rollback": "Never",
+		"spec.networking.tls.enabled": "true", "spec.networking.tls.secretName": "own", "spec.disabled": "[eval]", "spec.workload.rollback": "Never", "spec.networking.tls.caBundles": "[{configMapName: c}]",
 		"spec.workload.imagePullSecrets": "[{name: registry}]", "spec.workload.resourceClaims": "[{name: gpu}]",
 		"spec.workload.overrides.envFrom": "[{configMapRef: {name: c}}]", "spec.workload.startupTimeoutSeconds": "60",
 		"spec.workload.overrides.sidecars": "[{name: a}]", "spec.workload.overrides.initContainers": "[{name: a}]",

@@ -95,7 +95,7 @@ func (s *LlamaStackDistributionSpec) usesV1alpha2Only() bool {
 		s.Monitoring != nil || s.Workload.usesV1alpha2Only() {
 		return true
 	}
-	if tls := s.tls(); tls != nil && (tls.Enabled != nil || tls.SecretName != nil) {
+	if tls := s.tls(); tls != nil && (tls.Enabled != nil || tls.SecretName != nil || len(tls.CABundles) > 0) {
 		return true
 	}
 	if s.Networking == nil {

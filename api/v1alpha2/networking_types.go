@@ -47,6 +47,12 @@ type TLSSpec struct {
 	// CABundle refers to CA certificates that the server trusts for providers, in addition to those of its image.
 	// +optional
 	CABundle *CABundleConfig `json:"caBundle,omitempty"`
+
+	// CABundles refer to further ConfigMaps with CA certificates.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=20
+	CABundles []CABundleKeys `json:"caBundles,omitempty"`
 }
 
 // CABundleConfig refers to a ConfigMap with CA certificates.
@@ -56,6 +62,20 @@ type CABundleConfig struct {
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	ConfigMapName string `json:"configMapName"`
+}
+
+// CABundleKeys refers to keys of a ConfigMap with CA certificates.
+type CABundleKeys struct {
+	// ConfigMapName is the name of the ConfigMap, in the namespace of the resource.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	ConfigMapName string `json:"configMapName"`
+
+	// Keys are the keys with certificates. The default is ca-bundle.crt, ca.crt, or the only key.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=20
+	Keys []string `json:"keys,omitempty"`
 }
 
 // AllowedFromSpec selects the namespaces with access to the server.

@@ -264,8 +264,8 @@ type WorkloadOverrides struct {
 	// +kubebuilder:validation:MaxItems=20
 	Sidecars []apiextensionsv1.JSON `json:"sidecars,omitempty"`
 
-	// InitContainers are additional init containers of the pod, each a Container of Kubernetes. With restartPolicy: Always,
-	// one starts before the server and runs beside it.
+	// InitContainers are additional init containers of the pod, each a Container of Kubernetes. With
+	// restartPolicy: Always, one starts before the server and runs beside it.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=20

@@ -228,7 +228,7 @@ func (c *Cluster) noteConfigMaps(r *Resource, in *build.Inputs) {
 	if bundle := in.NamedCABundle(); bundle != nil {
 		refs = append(refs, types.NamespacedName{Namespace: bundle.Namespace, Name: bundle.Name})
 	}
-	for _, bundle := range in.DatabaseCABundles() {
+	for _, bundle := range in.AllCABundles() {
 		refs = append(refs, types.NamespacedName{Namespace: bundle.Namespace, Name: bundle.Name})
 	}
 	if ref, ok := in.OverrideRef(); ok {
@@ -349,9 +349,8 @@ func (c *Cluster) inputs(cr *v1alpha2.LlamaStackDistribution) (*build.Inputs, *p
 	in.AssumeReferencesFound()
 	in.AssumeEndpointsFound(&c.Settings.EndpointFrom)
 	in.Distribution, in.CABundle, in.Override, in.Build = distribution, c.caBundle(in), c.override(in), secret.OnCluster
-	in.DatabaseBundles = in.DatabaseCABundles()
-	for i := range in.DatabaseBundles {
-		c.readBundle(in.CR.Namespace, &in.DatabaseBundles[i])
+	for i := range in.CABundles {
+		c.readBundle(in.CR.Namespace, &in.CABundles[i])
 	}
 	in.NetworkPolicyFlag, in.Forbidden, in.OperatorNamespace = c.Settings.NetworkPolicy, c.Settings.Forbidden,
 		settings.DefaultNamespace
@@ -404,6 +403,9 @@ func (c *Cluster) override(in *build.Inputs) *build.OverrideFact {
 // platform bundle counts.
 func (c *Cluster) caBundle(in *build.Inputs) *build.CABundleFact {
 	cr, found := in.CR, in.NamedCABundle()
+	if found == nil && len(in.NamedCABundles()) > 0 {
+		return nil
+	}
 	if found == nil {
 		return build.PlatformCABundle(cr.Namespace, c.configMapData(cr.Namespace, build.PlatformBundle))
 	}

@@ -115,8 +115,8 @@ func TestExplainKnowsThePathsOfValidate(t *testing.T) {
 }
 
 func TestExplainCompletesNames(t *testing.T) {
-	r := run(t, "", "__complete", "explain", "spec.networking.tls.c")
-	if !strings.HasPrefix(r.out, "spec.networking.tls.caBundle\nspec.networking.tls.caBundle.configMapName\n:") {
+	r := run(t, "", "__complete", "explain", "spec.networking.tls.caBundle.")
+	if !strings.HasPrefix(r.out, "spec.networking.tls.caBundle.configMapName\n:") {
 		t.Errorf("completes to:\n%s", r.out)
 	}
 }

@@ -57,8 +57,8 @@ func (r *Reconciler) endpointWatches(mgr manager.Manager, o *Options,
 	return watches, nil
 }
 
-// watchEndpoints watches the kinds of the referenced endpoints and PVCs, and requeues the custom resource while a kind is
-// missing.
+// watchEndpoints watches the kinds of the referenced endpoints and PVCs, and requeues the custom resource while a kind
+// is missing.
 func (r *Reconciler) watchEndpoints(s *scope) {
 	if s.gathered.Inputs.Claim != nil {
 		r.watchClaims()

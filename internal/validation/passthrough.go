@@ -49,6 +49,9 @@ func (c *check) tls(tls *v1alpha2.TLSSpec, at *field.Path) {
 	if tls.CABundle != nil {
 		c.name(at.Child("caBundle", "configMapName"), tls.CABundle.ConfigMapName, "ConfigMap")
 	}
+	for i := range tls.CABundles {
+		c.name(at.Child("caBundles").Index(i).Child("configMapName"), tls.CABundles[i].ConfigMapName, "ConfigMap")
+	}
 }
 
 func (c *check) workload(w *v1alpha2.WorkloadSpec, at *field.Path) {

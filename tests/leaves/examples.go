@@ -60,6 +60,7 @@ var byType = values(
 	[]corev1.PodResourceClaim{{Name: "gpu", ResourceClaimTemplateName: new("gpu")}},
 	[]corev1.EnvFromSource{{SecretRef: &corev1.SecretEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: "x"}}}},
 	[]corev1.LocalObjectReference{{Name: "x"}},
+	[]v1alpha2.CABundleKeys{{ConfigMapName: "x", Keys: []string{"ca-bundle.crt"}}},
 	[]v1alpha2.VectorStore{{Name: "x", EmbeddingModel: "y"}},
 	map[string]v1alpha2.StorageBackend{"kv_default": {Type: "kv_sqlite"}},
 	resource.MustParse("3Gi"),

@@ -158,6 +158,11 @@ type adoption struct {
 	metadata *metav1.ObjectMeta
 }
 
+// keepOrphan keeps an unowned object: data without an owner, others with one unless they are removed.
+func (d *adoption) keepOrphan(old *legacyObject) {
+	d.setOwner, d.mark = !d.remove && !old.keep, old.keep
+}
+
 func (d *adoption) String() string { return d.Kind + " " + d.Name }
 
 // plan returns the adoptions, and writes nothing.
@@ -196,7 +201,7 @@ func (a *Adopter) plan(
 			if !d.setOwner {
 				continue // foreign, but not in the way
 			}
-			d.setOwner, d.mark = !d.remove && !old.keep, old.keep
+			d.keepOrphan(&old)
 		}
 		adoptions = append(adoptions, d)
 	}

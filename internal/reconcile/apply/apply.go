@@ -108,7 +108,7 @@ func (a *Applier) compare(ctx context.Context, owner *v1alpha2.LlamaStackDistrib
 	description := o.GetObjectKind().GroupVersionKind().Kind + " " + o.GetName()
 	live, err := a.cached(ctx, o)
 	_, isClaim := o.(*corev1.PersistentVolumeClaim)
-	if err == nil && live != nil && !metav1.IsControlledBy(live, owner) && !(isClaim && isUsable(live, owner)) {
+	if err == nil && live != nil && !metav1.IsControlledBy(live, owner) && (!isClaim || !isUsable(live, owner)) {
 		live, err = a.readMetadata(ctx, o) // the cache may lag behind its adoption
 	}
 	switch {

@@ -25,7 +25,8 @@ func isOrphan(live metav1.Object, owner *v1alpha2.LlamaStackDistribution) bool {
 
 // isAdopted reports whether the custom resource uses a PVC of another origin, which is never deleted with it.
 func isAdopted(live client.Object, owner *v1alpha2.LlamaStackDistribution) bool {
-	return KindOf(live) == objects.KindPVC && metav1.GetControllerOf(live) == nil && live.GetAnnotations()[names.AnnotationAdoptedBy] == owner.Name
+	return KindOf(live) == objects.KindPVC && metav1.GetControllerOf(live) == nil &&
+		live.GetAnnotations()[names.AnnotationAdoptedBy] == owner.Name
 }
 
 // isUsable reports whether the custom resource may change an object that it does not control.

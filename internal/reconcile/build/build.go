@@ -229,7 +229,7 @@ func (in *Inputs) variables() []string {
 		HomeVariables: homeVariables(dist.Line), MetricsVariables: metricsVariables(dist.Line),
 		Config: []byte{}, // names depend on its presence, not on its content
 	}
-	if in.hasCABundle() || in.ServiceCA != "" {
+	if in.trustsBundle() || in.ServiceCA != "" {
 		known.CABundle = "ca"
 	}
 	return objects.VariableNames(known)

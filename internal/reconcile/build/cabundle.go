@@ -27,13 +27,49 @@ const PathCABundle = "spec.networking.tls.caBundle"
 // CABundleFact is the result of reading spec.networking.tls.caBundle, or that of a database.
 type CABundleFact struct {
 	Namespace, Name string
-	// Path is the field; PathCABundle if empty.
-	Path string `json:"-"`
 	// Keys are the keys to use, all of them; empty means that the operator chooses.
 	Keys   []string
 	Lookup `                  json:"-"`
 	Data   map[string]string
+	// Path is the field if it is not PathCABundle.
+	Path string `json:"-"`
 }
+
+// NamedCABundles returns the further CA bundles that the resource names.
+func (in *Inputs) NamedCABundles() []CABundleFact {
+	n := in.CR.Spec.Networking
+	if n == nil || n.TLS == nil {
+		return nil
+	}
+	var list []CABundleFact
+	for i := range n.TLS.CABundles {
+		b := &n.TLS.CABundles[i]
+		list = append(list, CABundleFact{Namespace: in.CR.Namespace, Name: b.ConfigMapName, Keys: b.Keys,
+			Path: fmt.Sprintf("spec.networking.tls.caBundles[%d]", i)})
+	}
+	return list
+}
+
+// AllCABundles returns the further CA bundles that the resource names, and those of its databases.
+func (in *Inputs) AllCABundles() []CABundleFact {
+	return append(in.NamedCABundles(), in.databaseCABundles()...)
+}
+
+// databaseCABundles returns the CA bundles that the databases of spec.storage name.
+func (in *Inputs) databaseCABundles() []CABundleFact {
+	var list []CABundleFact
+	backends := storage.Backends(in.CR.Spec.Storage)
+	for i := range backends {
+		if bundle := backends[i].CABundle; bundle != nil {
+			list = append(list, CABundleFact{Namespace: in.CR.Namespace, Name: bundle.ConfigMapName,
+				Path: backends[i].Path + ".caBundle"})
+		}
+	}
+	return list
+}
+
+// trustsBundle reports whether the server trusts a CA bundle of the resource or the platform.
+func (in *Inputs) trustsBundle() bool { return in.CABundle != nil || len(in.CABundles) > 0 }
 
 // NamedCABundle returns the CA bundle that the resource names, also in v1alpha1's forms, or nil.
 func (in *Inputs) NamedCABundle() *CABundleFact {
@@ -46,21 +82,6 @@ func (in *Inputs) NamedCABundle() *CABundleFact {
 		Keys: in.Legacy.CABundleKeys,
 	}
 }
-
-// DatabaseCABundles returns the CA bundles that the databases of spec.storage name.
-func (in *Inputs) DatabaseCABundles() []CABundleFact {
-	var list []CABundleFact
-	backends := storage.Backends(in.CR.Spec.Storage)
-	for i := range backends {
-		if bundle := backends[i].CABundle; bundle != nil {
-			list = append(list, CABundleFact{Namespace: in.CR.Namespace, Name: bundle.ConfigMapName,
-				Path: backends[i].Path + ".caBundle"})
-		}
-	}
-	return list
-}
-
-func (in *Inputs) hasCABundle() bool { return in.CABundle != nil || len(in.DatabaseBundles) > 0 }
 
 // ConfigMaps that platforms inject into namespaces.
 const (
@@ -111,25 +132,27 @@ func withServiceCA(bundle, service string) string {
 
 // caBundle returns the certificates of the bundles that the custom resource names, or of the platform's.
 func (d *Desired) caBundle(in *Inputs) string {
-	var all string
-	if in.CABundle != nil {
-		all = d.certificatesOf(in, in.CABundle)
-	}
-	for i := range in.DatabaseBundles {
-		more := d.certificatesOf(in, &in.DatabaseBundles[i])
-		if all == secret.OnCluster || more == secret.OnCluster {
-			all = secret.OnCluster
-		} else if !strings.Contains(all, more) {
-			all += more
+	var bundle strings.Builder
+	unknown := false
+	read := func(f *CABundleFact) {
+		if unknown = unknown || f.State == Unknown; !unknown {
+			bundle.WriteString(d.certificatesOf(in, f))
 		}
 	}
-	return all
-}
-
-func (d *Desired) certificatesOf(in *Inputs, f *CABundleFact) string {
-	if f.State == Unknown {
+	if in.CABundle != nil {
+		read(in.CABundle)
+	}
+	for i := range in.CABundles {
+		read(&in.CABundles[i])
+	}
+	if unknown {
 		return secret.OnCluster
 	}
+	return bundle.String()
+}
+
+// certificatesOf returns the certificates of a bundle, or reports why it cannot be used.
+func (d *Desired) certificatesOf(in *Inputs, f *CABundleFact) string {
 	if p := f.absent(f.requiredReference(), in.CR.Namespace, ""); p != nil {
 		d.problems.AddFound(p)
 		return ""

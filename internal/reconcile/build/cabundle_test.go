@@ -332,3 +332,38 @@ func TestForeignConfigMapsNeedConsent(t *testing.T) {
 		t.Error("no annotation allows a namespace")
 	}
 }
+
+// Proves: R105 (several keys of several ConfigMaps are trusted together, and a problem has the path of its entry).
+func TestSeveralCABundles(t *testing.T) {
+	one, two, three := certificate, otherCertificate, framework.NewCACertificate(t)
+	for name, c := range map[string]struct {
+		data  map[string]map[string]string
+		keys  []string
+		state State
+		want  string
+	}{
+		"all":           {map[string]map[string]string{"a": {"ca.crt": one}, "b": {"x.pem": two, "y.pem": three, "z.pem": "-"}}, []string{"x.pem", "y.pem"}, Found, ""},
+		"a missing key": {map[string]map[string]string{"a": {"ca.crt": one}, "b": {"x.pem": two}}, []string{"x.pem", "y.pem"}, Found, "spec.networking.tls.caBundles[0].configMapName: "},
+		"no ConfigMap":  {map[string]map[string]string{"a": {"ca.crt": one}}, nil, Missing, "spec.networking.tls.caBundles[0].configMapName: ConfigMap not found: b"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			in := inputs(t, "simple")
+			in.CR.Spec.Networking = &v1alpha2.NetworkingSpec{TLS: &v1alpha2.TLSSpec{
+				CABundle:  &v1alpha2.CABundleConfig{ConfigMapName: "a"},
+				CABundles: []v1alpha2.CABundleKeys{{ConfigMapName: "b", Keys: c.keys}},
+			}}
+			in.CABundle, in.CABundles = in.NamedCABundle(), in.NamedCABundles()
+			in.CABundle.Data, in.CABundles[0].Data, in.CABundles[0].State = c.data["a"], c.data["b"], c.state
+			d, faults := buildWith(t.Context(), in)
+			if got := faults.Message(); (got == "") != (c.want == "") || !strings.Contains(got, c.want) {
+				t.Fatalf("faults %q, want %q", got, c.want)
+			}
+			if c.want != "" {
+				return
+			}
+			if cm := bundleOf(t, d.Objects); cm == nil || strings.Count(cm.Data["ca-bundle.crt"], "BEGIN CERTIFICATE") != 3 {
+				t.Errorf("not three certificates in %+v", cm)
+			}
+		})
+	}
+}

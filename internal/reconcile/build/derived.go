@@ -92,7 +92,7 @@ func (d *Desired) readSource(in *Inputs, v *serverconfig.EnvVar) *source {
 	if fact == nil || fact.State != Found || len(fact.Value.TextProblems()) > 0 {
 		return nil // already reported
 	}
-	s := &source{fact: fact, isKnown: !fact.Value.Empty(), hasCABundle: in.hasCABundle()}
+	s := &source{fact: fact, isKnown: !fact.Value.Empty(), hasCABundle: in.trustsBundle()}
 	if !s.isKnown || v.Part == environment.RedisPassword {
 		return s
 	}
@@ -101,7 +101,7 @@ func (d *Desired) readSource(in *Inputs, v *serverconfig.EnvVar) *source {
 		d.problems.Add(invalid(fact, in.CR.Namespace, err.Error()))
 		return nil
 	}
-	if parsed.Verifies() && !in.hasCABundle() {
+	if parsed.Verifies() && !in.trustsBundle() {
 		d.problems.Add(invalid(fact, in.CR.Namespace, "has sslmode="+parsed.SSLMode+
 			", for which the server needs the CA certificate of the database: set a ConfigMap with it in "+
 			"spec.networking.tls.caBundle"))

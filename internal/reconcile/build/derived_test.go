@@ -230,8 +230,8 @@ sql: {type: postgres, host: db, user: u, password: {name: a, key: b}, sslMode: v
 	if _, faults := buildWith(t.Context(), in); len(faults) == 0 {
 		t.Error("a certificate is verified without a CA certificate")
 	}
-	in.DatabaseBundles = in.DatabaseCABundles()
-	in.DatabaseBundles[0].Data = map[string]string{"ca.crt": certificate}
+	in.CABundles = in.AllCABundles()
+	in.CABundles[0].Data = map[string]string{"ca.crt": certificate}
 	made := build(t, in)
 	if got := string(derivedSecret(t, made.Objects).Data["LLSD_STORAGE_SQL_CONNECTION_STRING"]); !strings.HasSuffix(got, "sslrootcert=%2Fetc%2Fssl%2Fcerts%2Fca-bundle%2Fca-bundle.crt") {
 		t.Errorf("the connection string has no CA certificates")
@@ -242,7 +242,7 @@ sql: {type: postgres, host: db, user: u, password: {name: a, key: b}, sslMode: v
 	}) {
 		t.Errorf("no ConfigMap has the certificate: %v", kinds(made.Objects))
 	}
-	in.DatabaseBundles[0].State = Missing
+	in.CABundles[0].State = Missing
 	if _, faults := buildWith(t.Context(), in); !mentions(faults, "spec.storage.sql.caBundle.configMapName") {
 		t.Errorf("a missing ConfigMap: %s", faults.Message())
 	}

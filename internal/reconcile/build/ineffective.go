@@ -68,8 +68,8 @@ func (d *Desired) warnLocalState(in *Inputs) {
 		return
 	}
 	if shared {
-		d.problems.warn(problem.EphemeralState, pathStorage, "the pods write the same files at the same time, which databases "+
-			"in files do not survive on a network volume: "+limits.Names(parts),
+		d.problems.warn(problem.EphemeralState, pathStorage, "the pods write the same files at the same time, which "+
+			"databases in files do not survive on a network volume: "+limits.Names(parts),
 			"use one replica, or "+strings.Join(stateElsewhere(&local), "; and "))
 		return
 	}

@@ -23,9 +23,9 @@ func inputHash(in *Inputs) string {
 	if in.CABundle != nil {
 		h.Text(canonicalJSON(in.CABundle))
 	}
-	if len(in.DatabaseBundles) > 0 {
-		h.Text("CA bundles of databases")
-		h.Text(canonicalJSON(in.DatabaseBundles))
+	if len(in.CABundles) > 0 {
+		h.Text("CA bundles")
+		h.Text(canonicalJSON(in.CABundles))
 	}
 	if in.ServiceCA != "" {
 		h.Text("service CA")

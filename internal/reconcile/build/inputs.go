@@ -64,8 +64,8 @@ type Inputs struct {
 	OperatorNamespace string
 	// CABundle is the result of reading spec.networking.tls.caBundle, else the PlatformCABundle, else nil.
 	CABundle *CABundleFact
-	// DatabaseBundles are the results of reading DatabaseCABundles.
-	DatabaseBundles []CABundleFact
+	// CABundles are the results of reading AllCABundles.
+	CABundles []CABundleFact
 	// ServiceCA has the certificates of ServiceBundle in the namespace as PEM, or is empty.
 	ServiceCA string
 	// Certificate is the result of reading spec.networking.tls.secretName, or nil without TLS or if unreadable.
@@ -222,8 +222,8 @@ func IsLarge(in *Inputs) bool {
 			size += len(text)
 		}
 	}
-	for i := range in.DatabaseBundles {
-		for _, text := range in.DatabaseBundles[i].Data {
+	for i := range in.CABundles {
+		for _, text := range in.CABundles[i].Data {
 			size += len(text)
 		}
 	}

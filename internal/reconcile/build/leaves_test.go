@@ -156,10 +156,10 @@ func found(t *testing.T, set func(*v1alpha2.LlamaStackDistributionSpec)) *Inputs
 	if in.CABundle = in.NamedCABundle(); in.CABundle != nil && in.CABundle.Name != "" {
 		in.CABundle.Data = map[string]string{"ca.crt": certificate}
 	}
-	in.DatabaseBundles = in.DatabaseCABundles()
-	for i := range in.DatabaseBundles {
-		if in.DatabaseBundles[i].Name != "" {
-			in.DatabaseBundles[i].Data = map[string]string{"ca.crt": certificate}
+	in.CABundles = in.AllCABundles()
+	for i := range in.CABundles {
+		if in.CABundles[i].Name != "" {
+			in.CABundles[i].Data = map[string]string{"ca-bundle.crt": certificate}
 		}
 	}
 	if in.Certificate = CertificateOf(in.CR); in.Certificate != nil {

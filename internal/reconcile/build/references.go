@@ -29,11 +29,11 @@ func References(cr *v1alpha2.LlamaStackDistribution) []objects.Reference {
 		list = append(list, objects.Reference{Kind: objects.KindConfigMap, Namespace: cr.Namespace, Name: PlatformBundle,
 			Optional: true})
 	}
-	for _, bundle := range in.DatabaseCABundles() {
-		list = append(list, bundle.reference())
-	}
 	list = append(list, objects.Reference{Kind: objects.KindConfigMap, Namespace: cr.Namespace, Name: ServiceBundle,
 		Optional: true})
+	for _, bundle := range in.AllCABundles() {
+		list = append(list, bundle.reference())
+	}
 	if certificate := CertificateOf(cr); certificate != nil {
 		list = append(list, certificateReference(certificate.Name, cr.Namespace))
 	}
@@ -83,8 +83,8 @@ func workloadReferences(cr *v1alpha2.LlamaStackDistribution) []objects.Reference
 	return list
 }
 
-// ReferencesOfPods returns the references of the pods' overrides and of the providers' certificates, with the field that
-// has them.
+// ReferencesOfPods returns the references of the pods' overrides and of the providers' certificates, with the field
+// that has them.
 func (in *Inputs) ReferencesOfPods() []objects.Reference {
 	const envFrom = ".envFrom["
 	list := append(objects.PodReferences(in.CR), in.providerTLS()...)
@@ -114,8 +114,8 @@ func (in *Inputs) AssumeReferencesFound() {
 	if in.Certificate = CertificateOf(in.CR); in.Certificate != nil {
 		in.Certificate.State = Unknown
 	}
-	in.DatabaseBundles = in.DatabaseCABundles()
-	for i := range in.DatabaseBundles {
-		in.DatabaseBundles[i].State = Unknown
+	in.CABundles = in.AllCABundles()
+	for i := range in.CABundles {
+		in.CABundles[i].State = Unknown
 	}
 }

@@ -77,6 +77,7 @@ var listedFields = []string{
 	"spec.auth.secretRefs",
 	"spec.networking.tls.secretName",
 	"spec.networking.tls.caBundle.configMapName",
+	"spec.networking.tls.caBundles.configMapName",
 	"spec.overrideConfig.configMapName",
 	"spec.workload.imagePullSecrets",
 	"spec.workload.overrides.env.valueFrom.configMapKeyRef",
@@ -161,7 +162,7 @@ spec:
     provider: oauth2_token
     secretRefs: {client_secret: {name: s, key: k}}
   networking:
-    tls: {enabled: true, secretName: s, caBundle: {configMapName: c}}
+    tls: {enabled: true, secretName: s, caBundle: {configMapName: c}, caBundles: [{configMapName: c}]}
   overrideConfig: {configMapName: c}
   workload:
     imagePullSecrets: [{name: s}]
@@ -239,6 +240,9 @@ func TestLeaveUnreadFillsInEveryReference(t *testing.T) {
 	}
 	if in.Certificate != nil && in.Certificate.State == Unknown {
 		filled[PathCertificate] = true
+	}
+	for i := range in.CABundles {
+		filled[in.CABundles[i].reference().Path] = in.CABundles[i].State == Unknown
 	}
 	for _, ref := range References(cr) {
 		_, others := notAssumed[ref.Path]

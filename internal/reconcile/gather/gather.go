@@ -247,6 +247,9 @@ func IsNew(cr *v1alpha2.LlamaStackDistribution) bool {
 func (g *Gatherer) caBundle(ctx context.Context, in *build.Inputs,
 	r *referenceReader) (*build.CABundleFact, *problem.Problem) {
 	cr, fact := in.CR, in.NamedCABundle()
+	if fact == nil && len(in.NamedCABundles()) > 0 {
+		return nil, nil
+	}
 	if fact == nil {
 		data, f := g.platformBundle(ctx, types.NamespacedName{Namespace: cr.Namespace, Name: build.PlatformBundle}, r)
 		return build.PlatformCABundle(cr.Namespace, data), f
@@ -273,6 +276,24 @@ func (g *Gatherer) readBundle(ctx context.Context, cr *v1alpha2.LlamaStackDistri
 		fact.Data = cm.Data
 	}
 	return nil
+}
+
+// caBundles reads the ConfigMaps of further CA bundles.
+func caBundles(ctx context.Context, in *build.Inputs, r *referenceReader) ([]build.CABundleFact, *problem.Problem) {
+	list := in.AllCABundles()
+	for i := range list {
+		key := types.NamespacedName{Namespace: list[i].Namespace, Name: list[i].Name}
+		cm, err := r.configMap(ctx, key)
+		switch {
+		case err != nil:
+			return nil, lookupFailed(v1alpha2.ConditionConfigGenerated, list[i].Path, "ConfigMap "+key.String(), err)
+		case cm == nil:
+			list[i].State = build.Missing
+		default:
+			list[i].Data = cm.Data
+		}
+	}
+	return list, nil
 }
 
 // platformBundle reads a ConfigMap that the platform injects, or returns nil; metadata in the cache saves most

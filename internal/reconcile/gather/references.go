@@ -33,11 +33,8 @@ func (g *Gatherer) references(ctx context.Context, in *build.Inputs, problems *p
 	problems.AddFound(f)
 	in.CABundle, f = g.caBundle(ctx, in, o)
 	problems.AddFound(f)
-	in.DatabaseBundles = in.DatabaseCABundles()
-	for i := range in.DatabaseBundles {
-		bundle := &in.DatabaseBundles[i]
-		problems.AddFound(g.readBundle(ctx, in.CR, bundle, bundle.Path, o))
-	}
+	in.CABundles, f = caBundles(ctx, in, o)
+	problems.AddFound(f)
 	service, f := g.platformBundle(ctx, types.NamespacedName{Namespace: in.CR.Namespace, Name: build.ServiceBundle}, o)
 	in.ServiceCA = build.CertificatesIn(service)
 	problems.AddFound(f)

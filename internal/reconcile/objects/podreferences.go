@@ -32,6 +32,11 @@ type Reference struct {
 	Path string
 }
 
+type podReferences struct {
+	namespace string
+	list      []Reference
+}
+
 // PodReferences returns the Secrets and ConfigMaps of the overrides, except those without a name.
 func PodReferences(cr *v1alpha2.LlamaStackDistribution) []Reference {
 	const field = PathOverrides
@@ -61,11 +66,6 @@ func (r *podReferences) ofEnvironment(env []corev1.EnvVar, envFrom []corev1.EnvF
 			r.add(KindConfigMap, c.Name, nil, c.Optional, path+".configMapRef")
 		}
 	}
-}
-
-type podReferences struct {
-	namespace string
-	list      []Reference
 }
 
 func (r *podReferences) add(kind, name string, keys []string, optional *bool, path string) {

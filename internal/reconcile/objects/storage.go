@@ -92,8 +92,8 @@ func StateDir(cr *v1alpha2.LlamaStackDistribution, distribution string, live *co
 	return path.Join(stateDirs, distribution)
 }
 
-// PersistentVolumeClaim returns the PVC for the server's data, or nil if the data is ephemeral or in a named PVC. It has
-// no owner if it outlives the resource.
+// PersistentVolumeClaim returns the PVC for the server's data, or nil if the data is ephemeral or in a named PVC. It
+// has no owner if it outlives the resource.
 func PersistentVolumeClaim(p *Params) *corev1.PersistentVolumeClaim {
 	c := storageSpec(&p.CR.Spec)
 	if c == nil || NamedClaim(&p.CR.Spec) != "" && !p.OwnsNamedClaim {

@@ -58,7 +58,8 @@ func (p *Provider) mergeTLS(problems *problem.Collector) {
 		problems.Add(problem.Problem{
 			Reason: problem.UnknownField, Path: t.Path, Type: field.ErrorTypeForbidden,
 			Detail: fmt.Sprintf("has unknown config fields in the unknown provider type %s", p.name),
-			Fix:    "mount the files with spec.workload.overrides.volumes, and name them in the provider's own fields under settings",
+			Fix: "mount the files with spec.workload.overrides.volumes, and name them in the provider's own fields under " +
+				"settings",
 		})
 		return
 	}
@@ -145,7 +146,8 @@ func (p *Provider) withSettings(settings map[string]any) {
 }
 
 // hasTLS reports a field that the provider type does not have on the release line, with the lines that have it.
-func (p *Provider) hasTLS(at string, has func(*catalog.Line, *catalog.Provider) bool, problems *problem.Collector) bool {
+func (p *Provider) hasTLS(at string, has func(*catalog.Line, *catalog.Provider) bool,
+	problems *problem.Collector) bool {
 	if has(p.line, p.row) {
 		return true
 	}

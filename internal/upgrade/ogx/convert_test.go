@@ -292,14 +292,18 @@ func TestCertificatesOfOneConfigMapAreACABundle(t *testing.T) {
 		"[{name: one, key: own.pem}]":                                      {"one", nil, nil},
 		"[{name: two, key: ca.crt}]":                                       {"two", nil, nil},
 		"[{name: all, key: own.pem}]":                                      {"all", nil, []string{"spec.tls.trust.caCertificates[0]"}},
-		"[{name: ca, key: a}, {name: ca, key: ca-bundle.crt}]":             {"ca", []string{"spec.tls.trust.caCertificates[0]"}, nil},
+		"[{name: ca, key: a}, {name: ca, key: ca-bundle.crt}]":             {"ca}, caBundles: [{configMapName: ca, keys: [a]}", nil, nil},
 		"[{name: ca, key: ca-bundle.crt}, {name: ca, key: ca-bundle.crt}]": {"ca", nil, nil},
-		"[{name: ca, key: ca-bundle.crt}, {name: b, key: ca-bundle.crt}]":  {"ca", []string{"spec.tls.trust.caCertificates[1]"}, nil},
+		"[{name: ca, key: ca-bundle.crt}, {name: b, key: ca-bundle.crt}]":  {"ca}, caBundles: [{configMapName: b, keys: [ca-bundle.crt]}", nil, nil},
 		"[7, {name: ca, key: ca-bundle.crt}]":                              {"ca", []string{"spec.tls.trust.caCertificates[0]"}, nil},
 	} {
 		t.Run(list, func(t *testing.T) {
 			back, findings := ogx.To(tree(t, ogxHeader+"  tls: {trust: {caCertificates: "+list+"}}\n"), known)
-			want := tree(t, "{allowedFrom: {namespaces: [own]}, tls: {caBundle: {configMapName: "+c.want+"}}}")
+			tls := "caBundle: {configMapName: " + c.want + "}"
+			if strings.Contains(c.want, "caBundles") {
+				tls = strings.TrimSuffix(tls, "}") + "]"
+			}
+			want := tree(t, "{allowedFrom: {namespaces: [own]}, tls: {"+tls+"}}")
 			if diff := cmp.Diff(want, back["spec"].(map[string]any)["networking"]); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}

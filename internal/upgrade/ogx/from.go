@@ -177,10 +177,17 @@ func fromTLS(s *source, to map[string]any, trusted []string, around *Surrounding
 			put(to, "spec.network.tls.secretName", name)
 		}
 	}
+	if references := append(caBundle(s, trusted, around), furtherBundles(s)...); len(references) > 0 {
+		put(to, "spec.tls.trust.caCertificates", references)
+	}
+}
+
+// caBundle converts the CA bundle to its trusted keys.
+func caBundle(s *source, trusted []string, around *Surroundings) []any {
 	const path = "spec.networking.tls.caBundle"
 	name, found := take[string](s, path+".configMapName")
 	if !found {
-		return
+		return nil
 	}
 	keys := around.keys(name)
 	switch {
@@ -200,7 +207,27 @@ func fromTLS(s *source, to map[string]any, trusted []string, around *Surrounding
 	for _, key := range trusted {
 		references = append(references, map[string]any{"name": name, "key": key})
 	}
-	put(to, "spec.tls.trust.caCertificates", references)
+	return references
+}
+
+// furtherBundles converts the further CA bundles. One without keys becomes its default key.
+func furtherBundles(s *source) []any {
+	const path = "spec.networking.tls.caBundles"
+	list, _ := take[[]any](s, path)
+	var references []any
+	for i, item := range list {
+		name, _ := get(map[string]any{"item": item}, "item.configMapName").(string)
+		keys, _ := get(map[string]any{"item": item}, "item.keys").([]any)
+		if len(keys) == 0 {
+			keys = []any{bundleKey}
+			s.review(fmt.Sprintf("%s[%d]", path, i), "becomes the key "+bundleKey+" of the ConfigMap",
+				"if the ConfigMap has no such key, name its key in spec.tls.trust.caCertificates")
+		}
+		for _, key := range keys {
+			references = append(references, map[string]any{"name": name, "key": key})
+		}
+	}
+	return references
 }
 
 func fromExpose(s *source, to map[string]any) {

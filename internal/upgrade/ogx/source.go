@@ -228,7 +228,10 @@ var equivalentFields = [][2]string{
 	{"spec.workload.resources", "spec.workload.resources"},
 	{"spec.workload.autoscaling.minReplicas", "spec.workload.autoscaling.minReplicas"},
 	{"spec.workload.autoscaling.maxReplicas", "spec.workload.autoscaling.maxReplicas"},
-	{"spec.workload.autoscaling.targetCPUUtilizationPercentage", "spec.workload.autoscaling.targetCPUUtilizationPercentage"},
+	{
+		"spec.workload.autoscaling.targetCPUUtilizationPercentage",
+		"spec.workload.autoscaling.targetCPUUtilizationPercentage",
+	},
 	{
 		"spec.workload.autoscaling.targetMemoryUtilizationPercentage",
 		"spec.workload.autoscaling.targetMemoryUtilizationPercentage",

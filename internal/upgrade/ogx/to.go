@@ -54,7 +54,7 @@ func To(object map[string]any, keys func(configMap string) []string) (map[string
 	return to, s.rest()
 }
 
-// toTrust converts the CA certificates of the first ConfigMap. Of its keys, a LlamaStackDistribution reads one.
+// toTrust converts the CA certificates: one key of the first ConfigMap is its caBundle, the others are caBundles.
 func toTrust(s *source, to map[string]any, around *Surroundings) {
 	const path = "spec.tls.trust.caCertificates"
 	list, _ := take[[]any](s, path)
@@ -78,15 +78,21 @@ func toTrust(s *source, to map[string]any, around *Surroundings) {
 			}
 		}
 	}
+	var others []any
 	for i, item := range list {
 		at := fmt.Sprintf("%s[%d]", path, i)
 		switch {
-		case i != read && (first < 0 || names[i] != names[read] || keys[i] != keys[read]):
+		case names[i] == "" || keys[i] == "":
 			s.lose(at, item, "", "")
+		case names[i] != names[read] || keys[i] != keys[read]:
+			others = append(others, map[string]any{"configMapName": names[i], "keys": []any{keys[i]}})
 		case i == read && keys[i] != bundleKey && !around.reads(names[i], keys[i]):
 			s.review(at, "a LlamaStackDistribution reads the key "+bundleKey+" of the ConfigMap if it exists, else ca.crt, "+
 				"else the only key", "if the ConfigMap has several keys, rename this one to "+bundleKey)
 		}
+	}
+	if len(others) > 0 {
+		put(to, "spec.networking.tls.caBundles", others)
 	}
 }
 

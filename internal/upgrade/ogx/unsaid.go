@@ -92,8 +92,7 @@ var unsaidByDistribution = []unsaid{
 		"port of the server", "create a NetworkPolicy of your own for the pods of the server"},
 	{"spec.network.externalAccess.tls", "a LlamaStackDistribution has only the name of a Secret for the edge",
 		"make an Ingress of your own"},
-	{"spec.tls.trust", "a LlamaStackDistribution trusts one ConfigMap, and of its keys ca-bundle.crt, ca.crt or the " +
-		"only one", "put all certificates into one ConfigMap under the key ca-bundle.crt"},
+	{"spec.tls.trust", "is not a reference to a key of a ConfigMap", "set name and key"},
 	{"spec.tls.identity", "a LlamaStackDistribution has no client certificate for all providers",
 		"put certificate and key into a Secret of type kubernetes.io/tls, and name it in tls.clientCertificate of each " +
 			"provider"},
