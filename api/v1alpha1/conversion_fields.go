@@ -82,6 +82,7 @@ var fieldMappings = []fieldMapping{
 	// Fields that only v1alpha2 has.
 	{hub: "spec.networking.tls.enabled"},
 	{hub: "spec.networking.tls.secretName"},
+	{hub: "spec.networking.proxy"},
 	{hub: "spec.workload.scheduling"},
 	{hub: "spec.workload.imagePullSecrets"},
 	{hub: "spec.workload.podMetadata"},

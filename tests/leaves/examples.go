@@ -37,6 +37,7 @@ var openJSON = map[string]string{
 var texts = map[string]string{
 	"spec.auth.provider": "kubernetes", "spec.disabled": "eval", "spec.workload.storage.mountPath": "/x",
 	"spec.storage.kv.type": "redis", "spec.storage.kv.endpoint": "x:6379", "spec.storage.sql.type": "postgres",
+	"spec.networking.proxy.httpProxy": "http://proxy:3128", "spec.networking.proxy.httpsProxy": "http://proxy:3128",
 	"spec.storage.kv.sslMode": "require", "spec.storage.sql.sslMode": "require",
 }
 

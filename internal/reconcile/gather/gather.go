@@ -107,6 +107,7 @@ func (g *Gatherer) gather(ctx context.Context, cr *v1alpha2.LlamaStackDistributi
 		in.NetworkPolicyFlag, in.Forbidden, in.Edge = out.Settings.NetworkPolicy, out.Settings.Forbidden, out.Settings.Edge
 		in.Mirrors = out.Settings.Registries.Mirrors
 		in.CompleteWorkload(out.Settings.PodDefaults)
+		in.CompleteProxy(out.Settings.Proxy)
 		in.OlderWithHost, f = g.olderWithHost(ctx, in)
 		problems.AddFound(f)
 		in.Distribution, f = resolveDistribution(out.Settings, in, settings.Hints{})
