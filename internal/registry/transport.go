@@ -28,7 +28,7 @@ const (
 	retryLimit      = 6 * time.Hour
 )
 
-// newTransport returns a transport with the proxy and the certificates of the options. check may refuse each connection.
+// newTransport returns a transport with the proxy and certificates of the options. check may refuse each connection.
 func newTransport(options *Options, check func(network, address string, c syscall.RawConn) error) *http.Transport {
 	dialer := &net.Dialer{Timeout: dialTimeout, Control: check}
 	return &http.Transport{

@@ -126,7 +126,7 @@ func TestChartAppliesEveryValue(t *testing.T) {
 	got := render(t, values{
 		"image":    values{"repository": "registry.example.com/operator", "digest": "sha256:" + strings.Repeat("a", 64), "pullPolicy": "Always"},
 		"replicas": 3, "resources": values{"limits": values{"memory": "1Gi"}}, "goMemoryLimit": "512MiB",
-		"env": []any{values{"name": "HTTPS_PROXY", "value": "http://proxy.example.com:3128"}, values{"name": "NO_PROXY", "value": ".svc"}},
+		"env":          []any{values{"name": "HTTPS_PROXY", "value": "http://proxy.example.com:3128"}, values{"name": "NO_PROXY", "value": ".svc"}},
 		"nodeSelector": values{"pool": "system"}, "tolerations": []any{values{"key": "system", "operator": "Exists"}},
 		"affinity":          values{"nodeAffinity": values{"preferredDuringSchedulingIgnoredDuringExecution": []any{}}},
 		"priorityClassName": "system-cluster-critical", "imagePullSecrets": []any{values{"name": "registry"}},

@@ -58,8 +58,8 @@ func (in *Inputs) proxyFor(scheme string) string {
 	return pathProxy + name
 }
 
-// proxyVariables returns the variables of the proxy. If there is one, NO_PROXY excepts what the server reaches inside the
-// cluster, unless the user sets this variable.
+// proxyVariables returns the variables of the proxy. If there is one, NO_PROXY excepts what the server reaches inside
+// the cluster, unless the user sets this variable.
 func (in *Inputs) proxyVariables() []corev1.EnvVar {
 	if in.proxyFor("http") == "" && in.proxyFor("https") == "" {
 		return nil
@@ -79,7 +79,8 @@ func (in *Inputs) proxyVariables() []corev1.EnvVar {
 	return list
 }
 
-// noProxy returns the hosts without a proxy: those of the spec, the cluster's own, and those that the server reaches there.
+// noProxy returns the hosts without a proxy: those of the spec, the cluster's own, and those that the server reaches
+// there.
 func (in *Inputs) noProxy() string {
 	var list []string
 	if given := ptr.Deref(in.proxy().NoProxy, ""); given != "" {
@@ -99,8 +100,8 @@ func (in *Inputs) noProxy() string {
 	return strings.Join(append(list, slices.Compact(hosts)...), ",")
 }
 
-// checkProxy reports an invalid proxy, and a NO_PROXY of the user that sends requests to the cluster's own Services to the
-// proxy.
+// checkProxy reports an invalid proxy, and a NO_PROXY of the user that sends requests to the cluster's own Services to
+// the proxy.
 func (r *report) checkProxy(in *Inputs) {
 	for _, err := range settings.ValidateProxy(in.proxy(), field.NewPath("spec", "networking", "proxy")) {
 		r.invalidField(err.Field, "", err.Detail, "correct it")

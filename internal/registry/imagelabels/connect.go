@@ -48,8 +48,8 @@ func ClientOptions(r *settings.Registries, userAgent string) registry.Options {
 	return o
 }
 
-// proxyOf returns the proxy of a request by the operator's settings, and by its environment for absent fields. Registries
-// inside the cluster get no proxy.
+// proxyOf returns the proxy of a request by the operator's settings, and by its environment for absent fields.
+// Registries inside the cluster get no proxy.
 func proxyOf(p *v1alpha2.ProxySpec) func(*http.Request) (*url.URL, error) {
 	config := httpproxy.FromEnvironment()
 	config.HTTPProxy = ptr.Deref(p.HTTPProxy, config.HTTPProxy)
