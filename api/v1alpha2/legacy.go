@@ -101,7 +101,7 @@ func (s *LlamaStackDistributionSpec) usesV1alpha2Only() bool {
 	if s.Networking == nil {
 		return false
 	}
-	return s.Networking.hasHostname()
+	return s.Networking.Proxy != nil || s.Networking.describesEdge()
 }
 
 func (w *WorkloadSpec) usesV1alpha2Only() bool {
@@ -122,13 +122,16 @@ func (s *PVCStorageSpec) usesV1alpha2Only() bool {
 	return s != nil && (s.StorageClassName != nil || len(s.AccessModes) > 0 || s.ClaimName != nil || s.WhenDeleted != nil)
 }
 
-// hasHostname reports whether spec.networking.expose is an object with a host name.
-func (n *NetworkingSpec) hasHostname() bool {
+// describesEdge reports whether spec.networking.expose is an object with more than a switch.
+func (n *NetworkingSpec) describesEdge() bool {
 	var expose struct {
-		Hostname string `json:"hostname"`
+		Hostname    string         `json:"hostname"`
+		ClassName   string         `json:"className"`
+		Annotations map[string]any `json:"annotations"`
+		TLS         map[string]any `json:"tls"`
 	}
 	return n.Expose != nil && kjson.UnmarshalCaseSensitivePreserveInts(n.Expose.Raw, &expose) == nil &&
-		expose.Hostname != ""
+		(expose.Hostname != "" || expose.ClassName != "" || len(expose.Annotations)+len(expose.TLS) > 0)
 }
 
 func (s *LlamaStackDistributionSpec) tls() *TLSSpec {

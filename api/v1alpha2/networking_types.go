@@ -30,6 +30,28 @@ type NetworkingSpec struct {
 	// AllowedFrom restricts access with a NetworkPolicy.
 	// +optional
 	AllowedFrom *AllowedFromSpec `json:"allowedFrom,omitempty"`
+
+	// Proxy is the HTTP proxy for the requests of the server. An absent field is that of the operator's settings, and an
+	// empty one means none.
+	// +optional
+	Proxy *ProxySpec `json:"proxy,omitempty"`
+}
+
+// ProxySpec configures an HTTP proxy.
+type ProxySpec struct {
+	// HTTPProxy is the URL of the proxy for http requests.
+	// +optional
+	// +kubebuilder:validation:Pattern=`^(https?://[^@\s]+)?$`
+	HTTPProxy *string `json:"httpProxy,omitempty"`
+
+	// HTTPSProxy is the URL of the proxy for https requests.
+	// +optional
+	// +kubebuilder:validation:Pattern=`^(https?://[^@\s]+)?$`
+	HTTPSProxy *string `json:"httpsProxy,omitempty"`
+
+	// NoProxy is a list of hosts without a proxy, separated by commas. The operator adds those inside the cluster.
+	// +optional
+	NoProxy *string `json:"noProxy,omitempty"`
 }
 
 // TLSSpec configures TLS.

@@ -165,6 +165,8 @@ func deploymentFragments(o object) map[string]string {
 			variable["value"] = "{{ .Values.goMemoryLimit }}"
 		}
 	}
+	container["env"] = append(container["env"].([]any), "@@env@@")
+	fragments["env"] = "{{- range .Values.env }}\n- {{- toYaml . | nindent INDENT }}\n{{- end }}"
 	container["args"] = append(container["args"].([]any), "@@arguments@@")
 	fragments["arguments"] = arguments
 	if meta(o)["name"] != prefix+role {

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"regexp"
 	"runtime"
 	"slices"
@@ -39,6 +40,8 @@ type Options struct {
 	Trusted func(registry string) bool
 	// Platform selects the image of an index; the zero value means linux with this program's architecture.
 	Platform v1.Platform
+	// Proxy returns the proxy of a request; nil means http.ProxyFromEnvironment.
+	Proxy func(*http.Request) (*url.URL, error)
 	// UserAgent is the User-Agent header.
 	UserAgent string
 	// Locations returns the references to try for an image, in order; nil means only the reference itself.
@@ -76,14 +79,17 @@ func New(options Options) *Client {
 	if options.Platform.OS == "" {
 		options.Platform = v1.Platform{OS: "linux", Architecture: runtime.GOARCH}
 	}
+	if options.Proxy == nil {
+		options.Proxy = http.ProxyFromEnvironment
+	}
 	if options.Limits == nil {
 		options.Limits = NewLimits()
 	}
 	return &Client{
 		Limits: options.Limits, options: options, searchTime: searchTime,
-		unrestricted: newTransport(options.CACertificates, nil),
-		nonLocal:     newTransport(options.CACertificates, refuseLocal),
-		public:       newTransport(options.CACertificates, refusePrivate),
+		unrestricted: newTransport(&options, nil),
+		nonLocal:     newTransport(&options, refuseLocal),
+		public:       newTransport(&options, refusePrivate),
 	}
 }
 
@@ -236,7 +242,7 @@ func (c *Client) target(reference string) (name.Reference, *roundTripper, error)
 				strings.Join(c.options.Allowed, ", "))}
 	}
 	trip := &roundTripper{registry: registry, plainHTTP: plain, own: c.nonLocal, foreign: c.public, trusted: c.nonLocal,
-		decoding: c.decoding}
+		decoding: c.decoding, proxy: c.options.Proxy}
 	if c.isConfigured(registry) {
 		trip.own = c.unrestricted
 	}

@@ -5,7 +5,6 @@ package registry
 import (
 	"cmp"
 	"crypto/tls"
-	"crypto/x509"
 	"io"
 	"net"
 	"net/http"
@@ -29,15 +28,13 @@ const (
 	retryLimit      = 6 * time.Hour
 )
 
-// newTransport returns a transport that verifies registries with the certificates; nil means the system pool. check may
-// refuse each connection.
-func newTransport(certificates *x509.CertPool, check func(network, address string,
-	c syscall.RawConn) error) *http.Transport {
+// newTransport returns a transport with the proxy and certificates of the options. check may refuse each connection.
+func newTransport(options *Options, check func(network, address string, c syscall.RawConn) error) *http.Transport {
 	dialer := &net.Dialer{Timeout: dialTimeout, Control: check}
 	return &http.Transport{
-		Proxy:                  http.ProxyFromEnvironment,
+		Proxy:                  options.Proxy,
 		DialContext:            dialer.DialContext,
-		TLSClientConfig:        &tls.Config{RootCAs: certificates, MinVersion: tls.VersionTLS12},
+		TLSClientConfig:        &tls.Config{RootCAs: options.CACertificates, MinVersion: tls.VersionTLS12},
 		TLSHandshakeTimeout:    dialTimeout,
 		ResponseHeaderTimeout:  headerTimeout,
 		IdleConnTimeout:        idleTimeout,
@@ -87,6 +84,7 @@ type roundTripper struct {
 	own, foreign, trusted http.RoundTripper
 	// private reports whether the registry may redirect to a private address of the host.
 	private  func(host string) bool
+	proxy    func(*http.Request) (*url.URL, error)
 	decoding chan struct{}
 
 	mu         sync.Mutex
@@ -143,7 +141,7 @@ func (t *roundTripper) transportFor(request *http.Request) http.RoundTripper {
 	if t.isOwn(request.URL) {
 		return t.own
 	}
-	proxy, err := http.ProxyFromEnvironment(request)
+	proxy, err := t.proxy(request)
 	if err == nil && proxy != nil || t.private(request.URL.Host) {
 		return t.trusted
 	}

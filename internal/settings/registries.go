@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/ptr"
 
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
 )
 
@@ -34,6 +35,8 @@ type Registries struct {
 	CACertificates string `json:"caCertificates,omitempty"`
 	// Cluster are the mirrors of the cluster, which are not part of the setting.
 	Cluster ClusterMirrors `json:"-"`
+	// Proxy is that of KeyProxy; may be nil.
+	Proxy *v1alpha2.ProxySpec `json:"-"`
 }
 
 // ReadsLabels reports whether the operator reads image labels.

@@ -12,6 +12,7 @@ import (
 	reference "github.com/google/go-containerregistry/pkg/name"
 	"sigs.k8s.io/yaml"
 
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/distributions"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
@@ -33,7 +34,7 @@ const (
 // Keys returns the keys that Parse reads.
 func Keys() []string {
 	return []string{KeyDistributions, KeyImageOverrides, KeyFeatureFlags, KeyForbid, KeyEdge, KeyRegistries,
-		KeyPodDefaults, KeyEndpointFrom, KeyTelemetry}
+		KeyPodDefaults, KeyEndpointFrom, KeyProxy, KeyTelemetry}
 }
 
 type entry struct {
@@ -79,6 +80,8 @@ type Settings struct {
 	EndpointFrom EndpointFrom
 	// Telemetry is what servers with telemetry report.
 	Telemetry Telemetry
+	// Proxy is the proxy of all servers and of the operator's requests to registries; may be nil.
+	Proxy *v1alpha2.ProxySpec
 
 	entries    map[string]entry // by name
 	images     []entry          // first match wins: registered by name, then built-in
@@ -171,7 +174,7 @@ func checkSize(text string) error {
 
 func (s *Settings) parseGlobalKeys(data map[string]string) error {
 	for _, key := range []string{KeyFeatureFlags, KeyForbid, KeyEdge, KeyRegistries, KeyPodDefaults, KeyEndpointFrom,
-		KeyTelemetry} {
+		KeyProxy, KeyTelemetry} {
 		if err := checkSize(data[key]); err != nil {
 			return fmt.Errorf("ConfigMap %s, key %s: %w", ConfigMapName, key, err)
 		}
@@ -199,6 +202,10 @@ func (s *Settings) parseGlobalKeys(data map[string]string) error {
 	if s.Telemetry, err = parseTelemetry(data[KeyTelemetry]); err != nil {
 		return err
 	}
+	if s.Proxy, err = parseProxy(data[KeyProxy]); err != nil {
+		return err
+	}
+	s.Registries.Proxy = s.Proxy
 	s.Edge = parseEdge(data[KeyEdge])
 	s.PodDefaults, err = parsePodDefaults(data[KeyPodDefaults])
 	return err

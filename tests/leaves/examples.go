@@ -46,6 +46,7 @@ var texts = map[string]string{
 	"spec.workload.storage.accessModes": "ReadWriteMany", "spec.workload.storage.whenDeleted": "Retain",
 	"spec.resources.defaults.embeddingModel": "openai/y", "spec.resources.defaults.shield": "code-scanner",
 	"spec.storage.kv.type": "redis", "spec.storage.kv.endpoint": "x:6379", "spec.storage.sql.type": "postgres",
+	"spec.networking.proxy.httpProxy": "http://proxy:3128", "spec.networking.proxy.httpsProxy": "http://proxy:3128",
 	"spec.storage.kv.sslMode": "require", "spec.storage.sql.sslMode": "require",
 }
 

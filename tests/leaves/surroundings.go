@@ -22,6 +22,9 @@ var surroundings = map[string]func(*v1alpha2.LlamaStackDistributionSpec){
 	"spec.networking.tls.enabled": func(s *v1alpha2.LlamaStackDistributionSpec) {
 		s.Networking = &v1alpha2.NetworkingSpec{TLS: &v1alpha2.TLSSpec{SecretName: new("llama-tls")}}
 	},
+	"spec.networking.proxy.noProxy": func(s *v1alpha2.LlamaStackDistributionSpec) {
+		s.Networking = &v1alpha2.NetworkingSpec{Proxy: &v1alpha2.ProxySpec{HTTPProxy: new("http://proxy:3128")}}
+	},
 	"spec.resources.vectorStores": func(s *v1alpha2.LlamaStackDistributionSpec) {
 		model := `{"name":"y","provider":"openai","modelType":"embedding","embeddingDimension":4}`
 		s.Resources = &v1alpha2.ResourcesSpec{Models: []apiextensionsv1.JSON{{Raw: []byte(model)}}}

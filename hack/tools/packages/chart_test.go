@@ -126,6 +126,7 @@ func TestChartAppliesEveryValue(t *testing.T) {
 	got := render(t, values{
 		"image":    values{"repository": "registry.example.com/operator", "digest": "sha256:" + strings.Repeat("a", 64), "pullPolicy": "Always"},
 		"replicas": 3, "resources": values{"limits": values{"memory": "1Gi"}}, "goMemoryLimit": "512MiB",
+		"env":          []any{values{"name": "HTTPS_PROXY", "value": "http://proxy.example.com:3128"}, values{"name": "NO_PROXY", "value": ".svc"}},
 		"nodeSelector": values{"pool": "system"}, "tolerations": []any{values{"key": "system", "operator": "Exists"}},
 		"affinity":          values{"nodeAffinity": values{"preferredDuringSchedulingIgnoredDuringExecution": []any{}}},
 		"priorityClassName": "system-cluster-critical", "imagePullSecrets": []any{values{"name": "registry"}},
@@ -145,7 +146,9 @@ func TestChartAppliesEveryValue(t *testing.T) {
 		container.Resources.Limits.Memory().String() != "1Gi" || pod.NodeSelector["pool"] != "system" || len(pod.Tolerations) != 1 || pod.Affinity == nil ||
 		pod.PriorityClassName != "system-cluster-critical" || pod.ImagePullSecrets[0].Name != "registry" || d.Spec.Template.Annotations["a"] != "1" ||
 		d.Spec.Template.Labels["b"] != "2" || container.Args[len(container.Args)-1] != "--zap-log-level=debug" ||
-		!slices.Contains(container.Env, corev1.EnvVar{Name: "GOMEMLIMIT", Value: "512MiB"}) {
+		!slices.Contains(container.Env, corev1.EnvVar{Name: "GOMEMLIMIT", Value: "512MiB"}) ||
+		!slices.Contains(container.Env, corev1.EnvVar{Name: "HTTPS_PROXY", Value: "http://proxy.example.com:3128"}) ||
+		!slices.Contains(container.Env, corev1.EnvVar{Name: "NO_PROXY", Value: ".svc"}) {
 		t.Errorf("the Deployment is %+v", d.Spec)
 	}
 	if got["PodDisruptionBudget/llama-stack-k8s-operator-controller-manager"] != nil {

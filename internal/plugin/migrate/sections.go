@@ -284,7 +284,7 @@ func (m *fileMigration) readStorage() {
 	}
 }
 
-// databaseParts returns a PostgreSQL backend of the spec whose parts the file and the variables of the pod give, or nil.
+// databaseParts returns a PostgreSQL backend of the spec with the parts in the file and in the pod's variables, or nil.
 func (m *fileMigration) databaseParts(backend *yaml.Node) map[string]any {
 	part := func(key string) string {
 		value := m.value(document.Child(backend, key))

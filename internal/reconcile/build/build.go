@@ -172,6 +172,7 @@ func (d *Desired) params(in *Inputs) *objects.Params {
 		NetworkPolicy:         d.networkPolicy(in),
 		Edge:                  d.Edge,
 		Passthrough:           d.passthrough(in),
+		Proxy:                 in.proxyVariables(),
 		OperatorNamespace:     in.OperatorNamespace,
 		CR:                    in.CR,
 		Image:                 d.Distribution.Image,

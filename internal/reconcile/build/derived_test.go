@@ -189,20 +189,20 @@ func TestDerivedSecretOfTwoDatabasesInParts(t *testing.T) {
 
 // Proves: R103, R7.
 func TestDatabasesThatAReleaseLineCannotSeparate(t *testing.T) {
-	const strings = `
+	const connectionStrings = `
 kv: {type: postgres, connectionString: {name: a, key: kv}}
 sql: {type: postgres, connectionString: {name: a, key: sql}}`
 	for name, c := range map[string]struct {
 		line, backends, kv, sql, want string
 	}{
 		"another TLS mode": {
-			"1.3", strings, "postgresql://u:p@a/d?sslmode=require", "postgresql://u:p@b/d", "spec.storage.sql.connectionString",
+			"1.3", connectionStrings, "postgresql://u:p@a/d?sslmode=require", "postgresql://u:p@b/d", "spec.storage.sql.connectionString",
 		},
 		"another TLS mode where each has its own": {
-			catalog.Newest(), strings, "postgresql://u:p@a/d?sslmode=require", "postgresql://u:p@b/d", "",
+			catalog.Newest(), connectionStrings, "postgresql://u:p@a/d?sslmode=require", "postgresql://u:p@b/d", "",
 		},
-		"no password":            {"1.3", strings, "postgresql://u:p@a/d", "postgresql://u@b/d", "spec.storage.sql.connectionString"},
-		"no password, for a URL": {"0.7", strings, "postgresql://u:p@a/d", "postgresql://u@b/d", "spec.storage.sql.connectionString"},
+		"no password":            {"1.3", connectionStrings, "postgresql://u:p@a/d", "postgresql://u@b/d", "spec.storage.sql.connectionString"},
+		"no password, for a URL": {"0.7", connectionStrings, "postgresql://u:p@a/d", "postgresql://u@b/d", "spec.storage.sql.connectionString"},
 		"a number":               {"1.3", twoDatabases, "p", "12345", "spec.storage.sql.password"},
 		"a number, for a URL":    {"0.7", twoDatabases, "p", "12345", ""},
 		"a number for the first": {"1.3", twoDatabases, "12345", "p", ""},

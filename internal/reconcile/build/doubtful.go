@@ -28,7 +28,7 @@ import (
 func (r *report) warnDoubtful(in *Inputs) {
 	r.warnLocalhost(in)
 	r.warnMemory(&in.CR.Spec)
-	r.warnProxy(in)
+	r.checkProxy(in)
 	r.warnUnverified(&in.CR.Spec)
 	r.warnEmptyVariables(in)
 }
@@ -170,39 +170,6 @@ func variable(env []corev1.EnvVar, names ...string) (value string, index int) {
 	return "", -1
 }
 
-// warnProxy warns of a proxy that gets requests to the cluster's own Services.
-func (r *report) warnProxy(in *Inputs) {
-	w := in.CR.Spec.Workload
-	if w == nil || w.Overrides == nil {
-		return
-	}
-	env := w.Overrides.Env
-	exceptions, at := variable(env, "NO_PROXY", "no_proxy")
-	if at >= 0 && (env[at].ValueFrom != nil || strings.Contains(exceptions, "$(")) || at < 0 && mayHaveNoProxy(in) {
-		return
-	}
-	for _, scheme := range []string{"http", "https"} {
-		_, proxy := variable(env, strings.ToUpper(scheme)+"_PROXY", scheme+"_proxy", "ALL_PROXY", "all_proxy")
-		if proxy < 0 || env[proxy].Value == "" && env[proxy].ValueFrom == nil {
-			continue
-		}
-		hosts := in.servicesByProxy(scheme, exceptions)
-		if len(hosts) == 0 {
-			continue
-		}
-		list := []string{"localhost", "127.0.0.1", ".svc", ".cluster.local"}
-		for _, host := range hosts {
-			if !isExcepted(host, strings.Join(list, ",")) {
-				list = append(list, host)
-			}
-		}
-		r.warn(problem.MissingField, fmt.Sprintf("%s.env[%d]", objects.PathOverrides, proxy), "requests to Services of the "+
-			"cluster go to the proxy, too, because NO_PROXY does not name them: "+limits.Names(hosts),
-			"add the variable NO_PROXY with "+strings.Join(list, ","))
-		return
-	}
-}
-
 // servicesByProxy returns the hosts in the cluster that a proxy for the scheme gets the requests to, sorted.
 func (in *Inputs) servicesByProxy(scheme, exceptions string) []string {
 	var hosts []string
@@ -217,11 +184,15 @@ func (in *Inputs) servicesByProxy(scheme, exceptions string) []string {
 }
 
 // mayHaveNoProxy reports whether envFrom may set NO_PROXY.
-func mayHaveNoProxy(in *Inputs) bool {
-	from := in.CR.Spec.Workload.Overrides.EnvFrom
+func (in *Inputs) mayHaveNoProxy() bool {
+	w := in.CR.Spec.Workload
+	if w == nil || w.Overrides == nil {
+		return false
+	}
+	from := w.Overrides.EnvFrom
 	for i := range from {
 		names := envFromVariables(in, &from[i], i)
-		if len(names) == 0 || slices.Contains(names, "NO_PROXY") || slices.Contains(names, "no_proxy") {
+		if len(names) == 0 || slices.Contains(names, variableNoProxy) || slices.Contains(names, "no_proxy") {
 			return true
 		}
 	}

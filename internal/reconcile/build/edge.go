@@ -149,7 +149,9 @@ func (r *report) checkExpose(in *Inputs) {
 // checkEdgeFields reports invalid values of the fields of expose, and those without an effect on the kind of object.
 func (r *report) checkEdgeFields(expose *parse.Expose, edge *settings.Edge) {
 	const class, tls = pathExpose + ".className", pathExpose + ".tls"
-	for _, f := range []struct{ path, value string }{{class, expose.ClassName}, {tls + ".secretName", expose.TLSSecretName}} {
+	for _, f := range []struct{ path, value string }{
+		{class, expose.ClassName}, {tls + ".secretName", expose.TLSSecretName},
+	} {
 		if f.value == "" {
 			continue
 		}
@@ -177,7 +179,7 @@ func (d *Desired) warnPlainEdge(in *Inputs) {
 		d.Scheme() != corev1.URISchemeHTTPS || d.certifiesHost(in) {
 		return
 	}
-	d.problems.warn(problem.Unprotected, pathExpose, "the server has TLS, but the Ingress in front of it has not: clients "+
-		"outside of the cluster reach the Ingress by plain HTTP",
+	d.problems.warn(problem.Unprotected, pathExpose, "the server has TLS, but the Ingress in front of it has not: "+
+		"clients outside of the cluster reach the Ingress by plain HTTP",
 		"set "+pathExpose+".tls.secretName to a Secret with a certificate for the host name")
 }

@@ -105,6 +105,21 @@ func (in *Inputs) CompleteWorkload(defaults *settings.PodDefaults) {
 	in.CR, in.Spec = &cr, &spec
 }
 
+// CompleteProxy completes a copy of the spec by the proxy of the operator's settings.
+func (in *Inputs) CompleteProxy(defaults *v1alpha2.ProxySpec) {
+	if defaults == nil {
+		return
+	}
+	cr, spec, networking := *in.CR, *in.Spec, v1alpha2.NetworkingSpec{}
+	if cr.Spec.Networking != nil {
+		networking = *cr.Spec.Networking
+	}
+	networking.Proxy = settings.CompleteProxy(networking.Proxy, defaults)
+	cr.Spec.Networking = &networking
+	spec.Source = &cr.Spec
+	in.CR, in.Spec = &cr, &spec
+}
+
 // SecretCount returns the number of references to Secrets.
 func (in *Inputs) SecretCount() int {
 	count := len(in.Secrets)

@@ -39,6 +39,7 @@ func (g *Gatherer) gatherForAdmission(
 		in.NetworkPolicyFlag, in.Forbidden, in.Edge = known.NetworkPolicy, known.Forbidden, known.Edge
 		in.ClusterName = known.Telemetry.ClusterName
 		in.CompleteWorkload(known.PodDefaults)
+		in.CompleteProxy(known.Proxy)
 		in.Distribution, f = known.ResolveWithHints(&cr.Spec.Distribution, build.Hints(in, build.ReportedLine(cr)))
 		in.Unresolved = f != nil
 		in.AssumeEndpointsFound(&known.EndpointFrom)

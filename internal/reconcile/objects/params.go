@@ -53,6 +53,8 @@ type Params struct {
 	// Derived are the derived secret values by variable, and DerivedName the name of their Secret.
 	Derived     map[string]secret.Value
 	DerivedName string
+	// Proxy are the variables of the HTTP proxy.
+	Proxy []corev1.EnvVar
 	// CABundle are the CA certificates that the server trusts, in addition to the image's.
 	CABundle string
 	// ProviderTLS are the Secrets and ConfigMaps with the certificates of providers.

@@ -86,7 +86,7 @@ func (s *step) postgresFields(b *Backend) ([]entryField, bool) {
 func (s *step) checkDatabase(b *Backend, database *environment.Database, form catalog.CredentialForm) bool {
 	ok := true
 	for _, f := range []struct{ field, value string }{{"database", database.Name}, {"user", database.User}} {
-		detail := ""
+		var detail string
 		switch {
 		case document.HasReference(f.value):
 			detail = "refers to an environment variable, which is not supported here"

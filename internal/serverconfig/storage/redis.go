@@ -76,7 +76,8 @@ func (s *step) redisEndpoint(b *Backend) (host string, port int, ok bool) {
 	if endpoint == "" {
 		s.problems.Add(problem.Problem{
 			Reason: problem.MissingField, Path: path, Type: field.ErrorTypeRequired,
-			Detail: "type " + b.typeName(systemRedis) + " needs an endpoint", Fix: "for example endpoint: redis.example.svc:6379",
+			Detail: "type " + b.typeName(systemRedis) + " needs an endpoint",
+			Fix:    "for example endpoint: redis.example.svc:6379",
 		})
 		return "", 0, false
 	}

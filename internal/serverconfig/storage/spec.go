@@ -51,7 +51,9 @@ func Backends(spec *v1alpha2.StateStorageSpec) []Backend {
 	}
 	for _, name := range slices.Sorted(maps.Keys(spec.Backends)) {
 		b := spec.Backends[name]
-		list = append(list, Backend{StorageBackend: &b, Path: pathBackends + "[" + name + "]", name: name, kind: kindOf(b.Type)})
+		list = append(list, Backend{
+			StorageBackend: &b, Path: pathBackends + "[" + name + "]", name: name, kind: kindOf(b.Type),
+		})
 	}
 	return list
 }

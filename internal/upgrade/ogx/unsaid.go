@@ -49,6 +49,8 @@ var unsaidByOGXServer = []unsaid{
 		"make an Ingress of your own"},
 	{"spec.networking.tls.secretName", "has no effect without enabled: true, and an OGXServer has no such switch",
 		"set spec.networking.tls.enabled to true, or remove it"},
+	{"spec.networking.proxy", "an OGXServer has no proxy settings",
+		"set HTTP_PROXY, HTTPS_PROXY and NO_PROXY in spec.workload.overrides.env"},
 	{"spec.auth", "an OGXServer has no authentication settings", "configure server.auth " + inBaseConfig},
 	{"spec.externalProviders", "an OGXServer adds no providers from images",
 		"build an image with their packages, and list them as custom providers"},

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package settings
+
+import (
+	"cmp"
+	"fmt"
+	"net/url"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/utils/ptr"
+
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+)
+
+// KeyProxy is the key of a YAML ProxySpec: the proxy of all servers and of the operator's requests to registries.
+const KeyProxy = "proxy"
+
+func parseProxy(text string) (*v1alpha2.ProxySpec, error) {
+	if text == "" {
+		return nil, nil
+	}
+	proxy := &v1alpha2.ProxySpec{}
+	err := decode([]byte(text), proxy)
+	if err == nil {
+		err = ValidateProxy(proxy, nil).ToAggregate()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("ConfigMap %s, key %s: %w", ConfigMapName, KeyProxy, err)
+	}
+	return proxy, nil
+}
+
+// ValidateProxy returns the errors of a proxy. They do not quote URLs, which may contain a password.
+func ValidateProxy(p *v1alpha2.ProxySpec, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	for _, f := range []struct {
+		name  string
+		value *string
+	}{{"httpProxy", p.HTTPProxy}, {"httpsProxy", p.HTTPSProxy}} {
+		text := ptr.Deref(f.value, "")
+		if text == "" {
+			continue
+		}
+		at := path.Child(f.name)
+		parsed, err := url.Parse(text)
+		switch {
+		case err != nil || parsed.Host == "" || parsed.Scheme != "http" && parsed.Scheme != "https":
+			errs = append(errs, field.Invalid(at, "", "must be a URL such as http://proxy.example.com:3128"))
+		case parsed.User != nil:
+			errs = append(errs, field.Invalid(at, "", "must not contain user information, which would be readable: set the "+
+				"variables from a Secret in spec.workload.overrides.env"))
+		}
+	}
+	return errs
+}
+
+// CompleteProxy returns a proxy with the defaults for its absent fields; nil if there is none.
+func CompleteProxy(proxy, defaults *v1alpha2.ProxySpec) *v1alpha2.ProxySpec {
+	if defaults == nil || proxy == nil {
+		return cmp.Or(proxy, defaults)
+	}
+	return &v1alpha2.ProxySpec{
+		HTTPProxy: cmp.Or(proxy.HTTPProxy, defaults.HTTPProxy), HTTPSProxy: cmp.Or(proxy.HTTPSProxy, defaults.HTTPSProxy),
+		NoProxy: cmp.Or(proxy.NoProxy, defaults.NoProxy),
+	}
+}
