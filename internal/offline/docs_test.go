@@ -97,11 +97,11 @@ func executePage(t *testing.T, page string) (resources int) {
 func TestBlocksOfPagesCanBeUsed(t *testing.T) {
 	cluster := newCluster(t)
 	warned := map[string]string{
-		"networking.md 3": "warning: spec.networking.expose, warning: spec.networking.expose", // the resource has neither a host name nor authentication
-		"networking.md 4": "warning: spec.networking.expose",                                  // no authentication
+		"networking.md 4": "warning: spec.networking.expose, warning: spec.networking.expose", // the resource has neither a host name nor authentication
+		"networking.md 5": "warning: spec.networking.expose",                                  // no authentication
 	}
 	for page, want := range map[string]struct{ resources, settings int }{
-		"networking.md": {resources: 5}, "workload.md": {}, "operator-settings.md": {settings: 10}, "auth.md": {resources: 7},
+		"networking.md": {resources: 6}, "workload.md": {}, "operator-settings.md": {settings: 11}, "auth.md": {resources: 7},
 		"monitoring.md": {resources: 2},
 	} {
 		got := want

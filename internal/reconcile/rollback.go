@@ -109,6 +109,8 @@ func helps(resource string, current, former *appsv1.ReplicaSet, list []corev1.Po
 		return true
 	case pods.Ended:
 		return build.SameLine(current, former)
+	case pods.Ready:
+		return false
 	case pods.Starting:
 		return stuck && !slices.ContainsFunc(list, pods.HasRun)
 	}

@@ -45,6 +45,7 @@ var growing = map[string]struct {
 	"env of v1alpha1":           {10_000, `"workload":{"overrides":{"env":[#]}}`, `{"name":"V#","value":"v"}`},
 	"metrics of an autoscaler":  {50, `"workload":{"autoscaling":{"maxReplicas":2,"metrics":[#]}}`, `{"type":"Resource","resource":{"name":"cpu","target":{"type":"Utilization","averageUtilization":5#}}}`},
 	"behavior of an autoscaler": {10_000, `"workload":{"autoscaling":{"maxReplicas":2,"behavior":{#}}}`, `"k#":"v"`},
+	"CA bundles":                {50, `"networking":{"tls":{"caBundles":[#]}}`, `{"configMapName":"c#","keys":["ca.crt"]}`},
 	"sidecars":                  {50, `"workload":{"overrides":{"sidecars":[#]}}`, `{"name":"s#","image":"registry.example/x:1"}`},
 	"init containers":           {50, `"workload":{"overrides":{"initContainers":[#]}}`, `{"name":"i#","image":"registry.example/x:1"}`},
 	"access modes":              {10_000, `"workload":{"storage":{"accessModes":[#]}}`, `"ReadWriteMany"`},

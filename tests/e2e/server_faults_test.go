@@ -72,17 +72,28 @@ var serverFaults = []serverFault{
 		}
 	}, lossless: true},
 	{name: "model server is down", do: kubectl("scale deployment/%s --replicas=0", sampleServer), undo: kubectl("scale deployment/%s --replicas=1", sampleServer), lossless: true},
-	{name: "server process is killed", do: killServer},
-	{name: "pod is deleted", do: kubectl("delete pod -l app.kubernetes.io/instance=%s --wait=false", sampleName)},
+	{name: "server process ends", do: endServer},
+	{name: "pod is deleted", do: kubectl("delete pod -l app.kubernetes.io/instance=%s", sampleName)},
 	{name: "Service is deleted", do: kubectl("delete service %s-service", sampleName)},
 	{name: "Deployment is deleted", do: kubectl("delete deployment %s --wait=false", sampleName)},
 	{name: "Deployment is edited: kubectl set image", do: kubectl("set image deployment/%s llama-stack=registry.example.com/other:1", sampleName), lossless: true},
+	{
+		name: "Deployment is edited: kubectl rollout undo", do: kubectl("rollout undo deployment/%s", sampleName),
+		condition: "DeploymentUpdated", status: "False", text: "kubectl rollout undo", lossless: true,
+	},
 	{name: "Deployment is scaled: kubectl scale", do: kubectl("scale deployment/%s --replicas=3", sampleName), lossless: true},
 }
 
-func killServer(t *testing.T, s stack) {
+// endServer ends the server process, which is the first one of its container, and waits until it is started again.
+func endServer(t *testing.T, s stack) {
 	t.Helper()
-	s.in(t).Kubectl("exec", "deployment/"+s.name, "--", "python3", "-c", "import os; os.kill(1, 9)")
+	s.in(t).Kubectl("exec", "deployment/"+s.name, "--", "python3", "-c", "import os; os.kill(1, 15)")
+	framework.Eventually(t, soon, "the server process is started again", func() error {
+		if c := s.pod(t).Status.ContainerStatuses; len(c) == 0 || c[0].RestartCount == 0 {
+			return fmt.Errorf("%+v", c)
+		}
+		return nil
+	})
 }
 
 // TestServerFaults takes half an hour: "make test-server-faults" runs it. It prints the table of docs/reliability.md.

@@ -28,12 +28,12 @@ func (e *env) claim(name string) *corev1.PersistentVolumeClaim {
 	return claim
 }
 
-// waitOwner waits until the PVC has the custom resource as its only owner, or no owner if resource is empty.
-func (e *env) waitOwner(claim, resource string) {
+// waitOwner waits until the PVC has the custom resource as its only owner, or no owner if owner is empty.
+func (e *env) waitOwner(claim, owner string) {
 	e.T.Helper()
 	framework.Eventually(e.T, 2*time.Minute, fmt.Sprintf("the owner of %s", claim), func() error {
 		owners := e.claim(claim).OwnerReferences
-		if resource == "" && len(owners) == 0 || len(owners) == 1 && owners[0].Name == resource {
+		if owner == "" && len(owners) == 0 || len(owners) == 1 && owners[0].Name == owner {
 			return nil
 		}
 		return fmt.Errorf("it is owned by %v", owners)

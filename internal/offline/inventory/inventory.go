@@ -83,7 +83,8 @@ func FromBuild(d *build.Desired) (*Config, error) {
 	return c, err
 }
 
-// PodVariables returns the variables set in the server's container, the first one. Empty values count as unset, as in the server.
+// PodVariables returns the variables set in the server's container, the first one. Empty values count as unset, as in
+// the server.
 func PodVariables(pod *corev1.PodSpec) document.Variables {
 	given := document.Variables{}
 	for i := range pod.Containers[:min(1, len(pod.Containers))] {

@@ -149,7 +149,7 @@ func remedyOf(line string, kinds []databaseError) string {
 		return ""
 	}
 	for _, kind := range kinds {
-		if kind.text.MatchString(line) && !(kind.ofAnyClient && strings.Contains(line, "http")) {
+		if kind.text.MatchString(line) && (!kind.ofAnyClient || !strings.Contains(line, "http")) {
 			return kind.remedy
 		}
 	}

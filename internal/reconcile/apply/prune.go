@@ -164,7 +164,8 @@ func revision(rs *appsv1.ReplicaSet) int {
 // isNeeded reports whether existing or upcoming pods need a generated object, or those of a rollback.
 func isNeeded(resource, former string, replicaSets []appsv1.ReplicaSet, o client.Object) bool {
 	return slices.ContainsFunc(replicaSets, func(rs appsv1.ReplicaSet) bool {
-		return (HasPods(&rs) || former != "" && rs.Annotations[names.AnnotationInputHash] == former) && needs(resource, &rs, o)
+		isFormer := former != "" && rs.Annotations[names.AnnotationInputHash] == former
+		return (HasPods(&rs) || isFormer) && needs(resource, &rs, o)
 	})
 }
 

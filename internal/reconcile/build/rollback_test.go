@@ -112,7 +112,8 @@ func TestRollbackNeedsAFailedOnlyPod(t *testing.T) {
 		if !d.MayRollBack(&in.CR.Spec, live) {
 			t.Fatal("the rollout cannot be rolled back")
 		}
-		if change(in, live); d.MayRollBack(&in.CR.Spec, live) {
+		change(in, live)
+		if d.MayRollBack(&in.CR.Spec, live) {
 			t.Errorf("%s: rollback", name)
 		}
 	}

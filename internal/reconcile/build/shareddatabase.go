@@ -66,7 +66,8 @@ func (in *Inputs) FindDatabases() []Database {
 	}
 	addParts := func(path string, at *v1alpha2.DatabaseConnection) {
 		if user := ptr.Deref(at.User, ""); at.Host != nil {
-			add(path+".host", "postgres", *at.Host, strconv.Itoa(int(ptr.Deref(at.Port, 5432))), ptr.Deref(at.Database, user), user)
+			port := strconv.Itoa(int(ptr.Deref(at.Port, 5432)))
+			add(path+".host", "postgres", *at.Host, port, ptr.Deref(at.Database, user), user)
 		}
 	}
 	if storage.KV != nil {

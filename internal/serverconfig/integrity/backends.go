@@ -125,7 +125,7 @@ type brokenBackend struct {
 
 // broken searches the value of a field for invalid references, which are maps with a backend and a namespace or table.
 // It builds paths only for errors.
-func (s *backendSearch) broken(n *yaml.Node, field catalog.Field) []brokenBackend {
+func (s *backendSearch) broken(n *yaml.Node, of catalog.Field) []brokenBackend {
 	var broken []brokenBackend
 	add := func(at func() string, inner []brokenBackend) {
 		for _, b := range inner {
@@ -137,12 +137,12 @@ func (s *backendSearch) broken(n *yaml.Node, field catalog.Field) []brokenBacken
 		}
 	}
 	for i, item := range document.Items(n) {
-		add(func() string { return fmt.Sprintf("[%d]", i) }, s.broken(item, catalog.Field{Object: field.Object}))
+		add(func() string { return fmt.Sprintf("[%d]", i) }, s.broken(item, catalog.Field{Object: of.Object}))
 	}
 	for key, value := range document.Members(n) {
-		add(func() string { return "." + key }, s.broken(value, s.objects[field.Object][key]))
+		add(func() string { return "." + key }, s.broken(value, s.objects[of.Object][key]))
 	}
-	if message, instead := s.validate(n, field.Store); message != "" {
+	if message, instead := s.validate(n, of.Store); message != "" {
 		broken = append(broken, brokenBackend{message: message, instead: instead})
 	}
 	return broken
