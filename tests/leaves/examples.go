@@ -43,7 +43,7 @@ var openJSON = map[string]string{
 // texts has the values of strings that cannot be "x", by path.
 var texts = map[string]string{
 	"spec.auth.provider": "kubernetes", "spec.disabled": "eval", "spec.workload.storage.mountPath": "/x",
-	"spec.workload.storage.accessModes": "ReadWriteMany", "spec.workload.storage.whenDeleted": "Retain",
+	"spec.workload.rollback": "Never", "spec.workload.storage.accessModes": "ReadWriteMany", "spec.workload.storage.whenDeleted": "Retain",
 	"spec.resources.defaults.embeddingModel": "openai/y", "spec.resources.defaults.shield": "code-scanner",
 	"spec.storage.kv.type": "redis", "spec.storage.kv.endpoint": "x:6379", "spec.storage.sql.type": "postgres",
 	"spec.networking.proxy.httpProxy": "http://proxy:3128", "spec.networking.proxy.httpsProxy": "http://proxy:3128",
