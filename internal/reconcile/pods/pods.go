@@ -246,7 +246,7 @@ const (
 
 // logCommand returns the command that shows the log, which the pod's status lacks after an exit with code 0.
 func logCommand(p *corev1.Pod, container string) string {
-	return fmt.Sprintf("its log has the cause: kubectl -n %s logs %s -c %s --previous", p.Namespace, p.Name, container)
+	return fmt.Sprintf("%s: kubectl -n %s logs %s -c %s --previous", logHasCause, p.Namespace, p.Name, container)
 }
 
 // needsTime reports whether a waiting container needs only time.

@@ -26,6 +26,18 @@ func (o *Observation) Explain() string {
 	return o.NotReady + RemedyMark + o.Remedy
 }
 
+// logHasCause begins the remedy whose command needs the pod.
+const logHasCause = "its log has the cause"
+
+// ExplainReplaced is Explain for a pod that is about to be replaced, and its log with it.
+func (o *Observation) ExplainReplaced() string {
+	if !strings.HasPrefix(o.Remedy, logHasCause) {
+		return o.Explain()
+	}
+	return o.NotReady + RemedyMark + "its log went with the pod: to keep the pod, try again with " +
+		"spec.workload.rollback: Never"
+}
+
 // RemedyMark separates a reason from its remedy.
 const RemedyMark = "; "
 

@@ -55,3 +55,17 @@ func TestStartOfTellsFailuresFromTime(t *testing.T) {
 		}
 	}
 }
+
+// Proves: R94 (no command reads the log of a pod that the rollback replaces).
+func TestExplainReplacedNamesNoLog(t *testing.T) {
+	for want, change := range map[string]func(*corev1.Pod){
+		"the server ended with exit code 0; its log went with the pod: to keep the pod, try again with spec.workload.rollback: Never": ended(0, "Completed", ""),
+		"InvalidImageName: x; correct the name or the tag of the image":                                                               waiting("InvalidImageName", "x"),
+		"": ready("x"),
+	} {
+		o := pods.Observe([]corev1.Pod{pod(0, change)}, "llama-stack", known)
+		if got := o.ExplainReplaced(); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
