@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
@@ -96,6 +97,48 @@ func endServer(t *testing.T, s stack) {
 	})
 }
 
+// databaseFaults are the faults of a server that keeps all state in a PostgreSQL.
+func databaseFaults(t *testing.T, s stack, database *framework.Postgres, password string) []serverFault {
+	t.Helper()
+	dsn := func(user, name string) func(*testing.T, stack) {
+		return func(t *testing.T, s stack) {
+			t.Helper()
+			s.in(t).Put(&corev1.Secret{ObjectMeta: s.in(t).Meta("pg-creds"), Data: map[string][]byte{
+				"dsn": []byte(database.DSN(user, password, name, "sslmode=disable")),
+			}})
+		}
+	}
+	right := dsn("stack", "stack")
+	right(t, s)
+	unreachable := serverFault{condition: "StorageReachable", status: "False", text: "spec.storage", undo: right}
+	wrongUser, missing, stopped := unreachable, unreachable, unreachable
+	wrongUser.name, wrongUser.do = "PostgreSQL refuses the user", dsn("nobody", "stack")
+	missing.name, missing.do = "database does not exist", dsn("stack", "missing")
+	stopped.name, stopped.do = "PostgreSQL stops, and starts again", func(t *testing.T, _ stack) { t.Helper(); database.Stop() }
+	stopped.undo = func(t *testing.T, s stack) {
+		t.Helper()
+		database.Start()
+		s.in(t).Kubectl("rollout", "restart", "deployment/"+s.name)
+	}
+	const other = "other"
+	shared := serverFault{name: "two servers with one database", condition: "ConfigGenerated", status: "True", text: other, lossless: true}
+	shared.do = func(t *testing.T, s stack) {
+		t.Helper()
+		s.in(t).Apply(asJSON(t, onPostgres(t, other).Object))
+	}
+	shared.undo = kubectl("delete llsd %s", other)
+	return []serverFault{wrongUser, missing, stopped, shared}
+}
+
+// onPostgres returns a custom resource with all state in PostgreSQL, and small requests for a node with other servers.
+func onPostgres(t *testing.T, name string) *unstructured.Unstructured {
+	t.Helper()
+	resource := load(t, "config", "samples", "v1alpha2-one-postgres.yaml")
+	resource.SetName(name)
+	framework.NoError(t, unstructured.SetNestedField(resource.Object, "100m", "spec", "workload", "resources", "requests", "cpu"))
+	return resource
+}
+
 // TestServerFaults takes half an hour: "make test-server-faults" runs it. It prints the table of docs/reliability.md.
 //
 // Proves: R19, R94, R95 (on a node: what becomes of the running server, what the status says, and how soon).
@@ -112,16 +155,29 @@ func TestServerFaults(t *testing.T) {
 	kept.in(t).Apply(asJSON(t, withVolume.Object))
 	kept.waitReady(t)
 	kept.chats(t, sampleServer, sampleServer, sampleModel)
-	for i := range serverFaults {
-		f := &serverFaults[i]
-		s, name := plain, f.name
-		if f.volume {
-			s, name = kept, name+", with a PVC"
-		}
+	measure := func(f *serverFault, s stack, name string) {
 		t.Run(name, func(t *testing.T) {
 			begin(t, "", name)
 			f.measure(t, s, name)
 		})
+	}
+	for i := range serverFaults {
+		if f := &serverFaults[i]; f.volume {
+			measure(f, kept, f.name+", with a PVC")
+		} else {
+			measure(f, plain, f.name)
+		}
+	}
+
+	stored, password := stack{"e2e-database", sampleName}, newKey()
+	stored.prepare(t, sampleModel)
+	database := framework.StartPostgres(t, cluster.HostAddress)
+	database.Account(t, "stack", password, "stack")
+	faults := databaseFaults(t, stored, database, password)
+	stored.in(t).Apply(asJSON(t, onPostgres(t, sampleName).Object))
+	stored.waitReady(t)
+	for i := range faults {
+		measure(&faults[i], stored, faults[i].name)
 	}
 }
 
