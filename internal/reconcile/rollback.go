@@ -79,7 +79,7 @@ func (r *Reconciler) formerOf(ctx context.Context, s *scope) (*appsv1.ReplicaSet
 	err = r.live.List(ctx, &list, client.InNamespace(s.cr.Namespace), client.MatchingLabels{
 		appsv1.DefaultDeploymentUniqueLabelKey: current.Labels[appsv1.DefaultDeploymentUniqueLabelKey]},
 		client.MatchingLabels(names.Selector(s.cr.Name)))
-	if err != nil || !helps(s.cr.Name, current, former, list.Items, status.IsStuck(s.deployment)) {
+	if err != nil || !helps(s.cr.Name, current, former, list.Items, s.deployment) {
 		return nil, err
 	}
 	missing, problem := r.gatherer.IsGeneratedMissing(ctx, s.cr, &former.Spec.Template)
@@ -90,12 +90,15 @@ func (r *Reconciler) formerOf(ctx context.Context, s *scope) (*appsv1.ReplicaSet
 }
 
 // helps reports whether the pods of the current ReplicaSet fail to start for a reason that the former one lacks.
-func helps(resource string, current, former *appsv1.ReplicaSet, list []corev1.Pod, stuck bool) bool {
+func helps(resource string, current, former *appsv1.ReplicaSet, list []corev1.Pod, d *appsv1.Deployment) bool {
 	now, before := &current.Spec.Template.Spec, &former.Spec.Template.Spec
 	if equality.Semantic.DeepEqual(now, before) {
 		return false // such as with another value of a Secret
 	}
-	start := pods.NotStarted // the API server refuses the pods
+	start := pods.Starting
+	if !status.RefusedSince(d).IsZero() {
+		start = pods.NotStarted
+	}
 	for i := range list {
 		if list[i].DeletionTimestamp == nil && !pods.HasEnded(&list[i]) {
 			start = pods.StartOf(&list[i])
@@ -112,7 +115,7 @@ func helps(resource string, current, former *appsv1.ReplicaSet, list []corev1.Po
 	case pods.Ready:
 		return false
 	case pods.Starting:
-		return stuck && !slices.ContainsFunc(list, pods.HasRun)
+		return status.IsStuck(d) && !slices.ContainsFunc(list, pods.HasRun)
 	}
 	return false
 }

@@ -106,7 +106,7 @@ func configMapsHash(in *Inputs) string {
 	referenced := slices.ContainsFunc(in.PodReferences, func(f PodReferenceFact) bool {
 		return f.Ref.Kind == objects.KindConfigMap
 	})
-	if !referenced && in.Override == nil && in.CABundle == nil && in.ServiceCA == "" {
+	if !referenced && in.Override == nil && !in.trustsBundle() && in.ServiceCA == "" {
 		return ""
 	}
 	h := secret.NewHash(in.HashKey)
@@ -118,6 +118,9 @@ func configMapsHash(in *Inputs) string {
 	}
 	if in.CABundle != nil {
 		h.Text(canonicalJSON(in.CABundle.Data))
+	}
+	for i := range in.CABundles {
+		h.Text(canonicalJSON(in.CABundles[i].Data))
 	}
 	h.Text(in.ServiceCA)
 	return h.Sum()

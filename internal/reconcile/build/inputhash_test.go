@@ -157,3 +157,15 @@ func TestSecretsHash(t *testing.T) {
 		t.Errorf("a hash of no values: %q", got)
 	}
 }
+
+// Proves: WAIT (the status names a changed ConfigMap of any CA bundle as the cause of a rollout).
+func TestConfigMapsHashHasEveryBundle(t *testing.T) {
+	in := inputs(t, "simple")
+	none := configMapsHash(in)
+	in.CABundles = []CABundleFact{{Name: "a", Data: map[string]string{"ca.crt": "1"}}, {Name: "b"}}
+	first := configMapsHash(in)
+	in.CABundles[1].Data = map[string]string{"ca.crt": "2"}
+	if second := configMapsHash(in); none != "" || first == "" || second == first {
+		t.Errorf("the hashes are %q without a bundle, %q, and %q after a change", none, first, second)
+	}
+}

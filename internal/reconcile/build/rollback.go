@@ -15,14 +15,18 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
 )
 
-// formerInputs returns the hash of the inputs of the last Deployment before this one whose pods were available, or "".
+// formerInputs returns the hash of the inputs of the last Deployment before this one whose pods were available. It is
+// "" after the rollout, because a server that ran does not fail for the sake of the edit.
 func formerInputs(live *appsv1.Deployment, current string) string {
 	if live == nil {
 		return ""
 	}
 	last := live.Annotations[names.AnnotationInputHash]
-	if last == current || !isComplete(live) {
+	switch {
+	case !isComplete(live):
 		return live.Annotations[names.AnnotationFormerInputs]
+	case last == current:
+		return ""
 	}
 	return last
 }

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package reconcile
+
+import (
+	"testing"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// Proves: R94 (a pod that was just deleted is no pod that the API server refuses).
+func TestMissingPodIsAFailureIfItIsRefused(t *testing.T) {
+	set := func(command string) *appsv1.ReplicaSet {
+		return &appsv1.ReplicaSet{Spec: appsv1.ReplicaSetSpec{Template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{
+			Containers: []corev1.Container{{Name: "llama-stack", Command: []string{command}}},
+		}}}}
+	}
+	ending := []corev1.Pod{{ObjectMeta: metav1.ObjectMeta{DeletionTimestamp: new(metav1.Now())}}}
+	d := &appsv1.Deployment{}
+	for name, list := range map[string][]corev1.Pod{"none": nil, "ending": ending} {
+		if helps("my-stack", set("new"), set("former"), list, d) {
+			t.Errorf("%s: rollback without a failure", name)
+		}
+	}
+	d.Status.Conditions = []appsv1.DeploymentCondition{{Type: appsv1.DeploymentReplicaFailure, Status: corev1.ConditionTrue,
+		LastTransitionTime: metav1.Now()}}
+	if !helps("my-stack", set("new"), set("former"), nil, d) {
+		t.Error("no rollback of pods that the API server refuses")
+	}
+}
