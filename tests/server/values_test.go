@@ -136,6 +136,9 @@ func fieldsOfEachKind(line *catalog.Line) []triedField {
 		}
 		seen[kind] = true
 		fields = append(fields, f)
+		if requiresMaps(line.Objects[f.field.Object]) {
+			return // the operator adds the maps, which TestMatrix tries
+		}
 		for _, beside := range kindsOf(line.Objects[f.field.Object]) {
 			inner := catalog.FieldsForKind(line.Objects[f.field.Object], func(name string) string {
 				kind, _ := beside[name].(string)
@@ -155,6 +158,16 @@ func fieldsOfEachKind(line *catalog.Line) []triedField {
 		}
 	}
 	return fields
+}
+
+// requiresMaps reports whether a map requires another map, for which there is no value for all servers.
+func requiresMaps(fields map[string]catalog.Field) bool {
+	for _, field := range fields {
+		if field.Required && (field.Object != "" || field.Store != "") {
+			return true
+		}
+	}
+	return false
 }
 
 // kindsOf returns the required fields of each kind that a map can have.
