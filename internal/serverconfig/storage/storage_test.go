@@ -307,6 +307,10 @@ func TestApplyReportsInvalidStorage(t *testing.T) {
 			line: "0.8", spec: "storage: {sql: {type: postgres, host: b, database: 'a?b', user: '${env.USER}', password: {name: a, key: b}}}",
 			want: "InvalidField spec.storage.sql.database\nInvalidField spec.storage.sql.user\n",
 		},
+		"backends of the other kind than those of their names": {
+			spec: "storage: {backends: {kv_default: {type: sql_sqlite}, sql_default: {type: kv_redis, endpoint: 'r:6379'}}}",
+			want: "InvalidField spec.storage.backends[kv_default].type\nInvalidField spec.storage.backends[sql_default].type\n",
+		},
 		"a host with a port": {
 			spec: "storage: {sql: {type: postgres, host: 'db:5433', user: u, password: {name: a, key: b}}}",
 			want: "InvalidField spec.storage.sql.host\n",
