@@ -41,12 +41,14 @@ type NetworkingSpec struct {
 type ProxySpec struct {
 	// HTTPProxy is the URL of the proxy for http requests.
 	// +optional
-	// +kubebuilder:validation:Pattern=`^(https?://[^@\s]+)?$`
+	// +kubebuilder:validation:MaxLength=2048
+	// +kubebuilder:validation:XValidation:rule="self.matches('^(https?://[^@[:space:]]+)?$')",message="must be a URL such as http://proxy.example.com:3128 without a user and a password, which would be readable: for those, set the variables from a Secret in spec.workload.overrides.env"
 	HTTPProxy *string `json:"httpProxy,omitempty"`
 
 	// HTTPSProxy is the URL of the proxy for https requests.
 	// +optional
-	// +kubebuilder:validation:Pattern=`^(https?://[^@\s]+)?$`
+	// +kubebuilder:validation:MaxLength=2048
+	// +kubebuilder:validation:XValidation:rule="self.matches('^(https?://[^@[:space:]]+)?$')",message="must be a URL such as http://proxy.example.com:3128 without a user and a password, which would be readable: for those, set the variables from a Secret in spec.workload.overrides.env"
 	HTTPSProxy *string `json:"httpsProxy,omitempty"`
 
 	// NoProxy is a list of hosts without a proxy, separated by commas. The operator adds those inside the cluster.

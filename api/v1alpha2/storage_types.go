@@ -24,8 +24,8 @@ type StateStorageSpec struct {
 	// +kubebuilder:validation:MaxProperties=20
 	Backends map[string]StorageBackend `json:"backends,omitempty"`
 
-	// Stores assigns the server's stores to backends, for example inference: {backend: sql_default}. null or false
-	// turns a store off.
+	// Stores assigns the server's stores to backends, for example inference: {backend: sql_default}. false turns a
+	// store off.
 	// +optional
 	// +kubebuilder:validation:MaxProperties=20
 	Stores map[string]apiextensionsv1.JSON `json:"stores,omitempty"`

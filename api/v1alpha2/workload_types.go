@@ -173,6 +173,7 @@ const (
 // PVCStorageSpec configures a PVC.
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.claimName) || !(has(self.size) || has(self.storageClassName) || has(self.accessModes))",fieldPath=".claimName",message="claimName excludes size, storageClassName and accessModes, which the existing PVC has: remove them, or remove claimName"
+// +kubebuilder:validation:XValidation:rule="!has(self.accessModes) || self.accessModes.size() < 2 || !self.accessModes.exists(m, m == 'ReadWriteOncePod')",fieldPath=".accessModes",message="ReadWriteOncePod excludes other access modes: keep one of them"
 // +kubebuilder:validation:XValidation:rule="!has(self.claimName) || !has(self.whenDeleted) || self.whenDeleted == 'Retain'",fieldPath=".whenDeleted",message="the operator never deletes a PVC that claimName names: remove whenDeleted"
 type PVCStorageSpec struct {
 	// Size is the size of a new PVC, and increases that of an existing one. The default is 10Gi.

@@ -10,7 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Proves: R94 (a pod that was just deleted is no pod that the API server refuses).
+// Proves: R94 (the API server did not refuse a pod that was just deleted).
 func TestMissingPodIsAFailureIfItIsRefused(t *testing.T) {
 	set := func(command string) *appsv1.ReplicaSet {
 		return &appsv1.ReplicaSet{Spec: appsv1.ReplicaSetSpec{Template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{

@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"fmt"
 	"net/url"
+	"strconv"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/ptr"
@@ -45,7 +46,8 @@ func ValidateProxy(p *v1alpha2.ProxySpec, path *field.Path) field.ErrorList {
 		at := path.Child(f.name)
 		parsed, err := url.Parse(text)
 		switch {
-		case err != nil || parsed.Host == "" || parsed.Scheme != "http" && parsed.Scheme != "https":
+		case err != nil || parsed.Hostname() == "" || parsed.RawQuery != "" || parsed.Fragment != "" || !hasValidPort(parsed),
+			parsed.Scheme != "http" && parsed.Scheme != "https":
 			errs = append(errs, field.Invalid(at, "", "must be a URL such as http://proxy.example.com:3128"))
 		case parsed.User != nil:
 			errs = append(errs, field.Invalid(at, "", "must not contain user information, which would be readable: set the "+
@@ -53,6 +55,14 @@ func ValidateProxy(p *v1alpha2.ProxySpec, path *field.Path) field.ErrorList {
 		}
 	}
 	return errs
+}
+
+func hasValidPort(u *url.URL) bool {
+	if u.Port() == "" {
+		return true
+	}
+	n, err := strconv.Atoi(u.Port())
+	return err == nil && n > 0 && n < 65536
 }
 
 // CompleteProxy returns a proxy with the defaults for its absent fields; nil if there is none.

@@ -20,6 +20,8 @@ func TestProxyOfTheSettings(t *testing.T) {
 	}
 	for text, want := range map[string]string{
 		"httpProxy: proxy:3128":              "key proxy: httpProxy: Invalid value: \"\": must be a URL",
+		"httpProxy: http://proxy:99999":      "key proxy: httpProxy: Invalid value: \"\": must be a URL",
+		"httpProxy: http://proxy:1/?a=b":     "key proxy: httpProxy: Invalid value: \"\": must be a URL",
 		"httpsProxy: 'http://u:hunter2@p:1'": "must not contain user information",
 		"proxy: x":                           "key proxy: ",
 	} {

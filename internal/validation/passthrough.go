@@ -50,7 +50,14 @@ func (c *check) tls(tls *v1alpha2.TLSSpec, at *field.Path) {
 		c.name(at.Child("caBundle", "configMapName"), tls.CABundle.ConfigMapName, "ConfigMap")
 	}
 	for i := range tls.CABundles {
-		c.name(at.Child("caBundles").Index(i).Child("configMapName"), tls.CABundles[i].ConfigMapName, "ConfigMap")
+		bundle, at := &tls.CABundles[i], at.Child("caBundles").Index(i)
+		c.name(at.Child("configMapName"), bundle.ConfigMapName, "ConfigMap")
+		for j, key := range bundle.Keys {
+			if len(validation.IsConfigMapKey(key)) > 0 {
+				c.invalid(at.Child("keys").Index(j), key, "is not a valid key of a ConfigMap",
+					"use letters, digits, '-', '_' and '.'")
+			}
+		}
 	}
 }
 

@@ -36,6 +36,7 @@ func TestCheckReportsEachValue(t *testing.T) {
 		refused("workload: {overrides: {volumeMounts: [{name: '', mountPath: /a}]}}", "spec.workload.overrides.volumeMounts[0].name: Required value"),
 		refused("workload: {overrides: {envFrom: [{secretRef: {name: ''}}]}}", "spec.workload.overrides.envFrom[0].secretRef.name: Required value"),
 		refused("workload: {overrides: {envFrom: [{configMapRef: {name: ''}}]}}", "spec.workload.overrides.envFrom[0].configMapRef.name: Required value"),
+		refused("networking: {tls: {caBundles: [{configMapName: a, keys: [ca.crt, '']}]}}", `spec.networking.tls.caBundles[0].keys[1]: Invalid value: "": is not a valid key of a ConfigMap`),
 		refused("workload: {resourceClaims: [{name: a, resourceClaimName: c}], resources: {claims: [{name: b}]}}",
 			`spec.workload.resources.claims[0].name: Not found: "b": the pod has no such ResourceClaim`),
 	) {

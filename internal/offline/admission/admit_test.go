@@ -78,6 +78,8 @@ func TestRejections(t *testing.T) {
 		"port 0":                        {starter + "networking: {port: 0}", []string{"spec.networking.port: Invalid value"}},
 		"port 65536":                    {starter + "networking: {port: 65536}", []string{"spec.networking.port: Invalid value"}},
 		"postgres without DSN":          {starter + "storage: {sql: {type: postgres}}", []string{"spec.storage.sql: Invalid value"}},
+		"proxy with a password":         {starter + "networking: {proxy: {httpProxy: 'http://me:secret@proxy:3128', httpsProxy: 'proxy:3128'}}", []string{"spec.networking.proxy.httpProxy: Invalid value", "spec.networking.proxy.httpsProxy: Invalid value"}},
+		"one pod and other modes":       {starter + "workload: {storage: {accessModes: [ReadWriteOncePod, ReadWriteMany]}}", []string{"spec.workload.storage.accessModes: Invalid value"}},
 		"redis without endpoint":        {starter + "storage: {kv: {type: redis}}", []string{"spec.storage.kv: Invalid value"}},
 		"sqlite with DSN":               {starter + "storage: {sql: {connectionString: {name: s, key: k}}}", []string{"spec.storage.sql: Invalid value"}},
 		"sqlite with DSN in kv":         {starter + "storage: {kv: {connectionString: {name: s, key: k}}}", []string{"spec.storage.kv: Invalid value"}},

@@ -12,15 +12,16 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 
-	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/dsn"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/address"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/storage"
 )
 
-const pathRedisEndpoint = "spec.storage.kv.endpoint"
+// The fields of a backend that name a Redis, and a PostgreSQL server without a connection string.
+const fieldEndpoint, fieldHost = ".endpoint", ".host"
 
 // Database is a database of spec.storage.
 type Database struct {
@@ -34,8 +35,7 @@ type Database struct {
 
 // FindDatabases returns the databases of spec.storage whose address is known; nil without a hash key.
 func (in *Inputs) FindDatabases() []Database {
-	storage := in.CR.Spec.Storage
-	if storage == nil || in.HashKey.Empty() {
+	if in.HashKey.Empty() {
 		return nil
 	}
 	var found []Database
@@ -50,31 +50,22 @@ func (in *Inputs) FindDatabases() []Database {
 		}
 		found = append(found, Database{Path: path, Hash: h.Sum()})
 	}
-	if kv := storage.KV; kv != nil && ptr.Deref(kv.Endpoint, "") != "" {
-		if host, port, reason := address.Split(strings.TrimPrefix(*kv.Endpoint, "redis://")); reason == "" {
-			add(pathRedisEndpoint, "redis", host, cmp.Or(port, "6379"))
+	backends := storage.Backends(in.CR.Spec.Storage)
+	for i := range backends {
+		b := &backends[i]
+		if host, port, reason := address.Split(strings.TrimPrefix(ptr.Deref(b.Endpoint, ""), "redis://")); reason == "" {
+			add(b.Path+fieldEndpoint, "redis", host, cmp.Or(port, "6379"))
 		}
-	}
-	for _, path := range []string{"spec.storage.kv.connectionString", "spec.storage.sql.connectionString"} {
-		fact := in.secret(path)
-		if fact == nil || fact.Value.Empty() {
-			continue
+		path := b.Path + ".connectionString"
+		if fact := in.secret(path); fact != nil && !fact.Value.Empty() {
+			if d, err := dsn.Parse(string(fact.Value.Reveal())); err == nil { // derive reports the error
+				add(path, "postgres", d.Host, strconv.Itoa(d.Port), d.Database, d.User)
+			}
 		}
-		if d, err := dsn.Parse(string(fact.Value.Reveal())); err == nil { // derive reports the error
-			add(path, "postgres", d.Host, strconv.Itoa(d.Port), d.Database, d.User)
+		if user := ptr.Deref(b.User, ""); b.Host != nil {
+			port := strconv.Itoa(int(ptr.Deref(b.Port, 5432)))
+			add(b.Path+fieldHost, "postgres", *b.Host, port, ptr.Deref(b.Database, user), user)
 		}
-	}
-	addParts := func(path string, at *v1alpha2.DatabaseConnection) {
-		if user := ptr.Deref(at.User, ""); at.Host != nil {
-			port := strconv.Itoa(int(ptr.Deref(at.Port, 5432)))
-			add(path+".host", "postgres", *at.Host, port, ptr.Deref(at.Database, user), user)
-		}
-	}
-	if storage.KV != nil {
-		addParts("spec.storage.kv", &storage.KV.DatabaseConnection)
-	}
-	if storage.SQL != nil {
-		addParts("spec.storage.sql", &storage.SQL.DatabaseConnection)
 	}
 	return found
 }
@@ -107,9 +98,13 @@ func (r *report) warnSharedDatabases(in *Inputs) {
 			continue
 		}
 		warned = append(warned, d.Hash)
-		fix := "create a database for each with CREATE DATABASE, and name it in the Secret"
-		if d.Path == pathRedisEndpoint {
+		fix := "create a database for each with CREATE DATABASE, and name it in "
+		if backend, isRedis := strings.CutSuffix(d.Path, fieldEndpoint); isRedis {
 			fix = "run a Redis for each"
+		} else if backend, inSpec := strings.CutSuffix(backend, fieldHost); inSpec {
+			fix += backend + ".database"
+		} else {
+			fix += "the Secret"
 		}
 		names := make([]string, len(d.Others))
 		for i, other := range d.Others {

@@ -78,6 +78,17 @@ func TestFindDatabases(t *testing.T) {
 	if got := hashesOf(parts); got != first {
 		t.Errorf("by its parts: %s and %s", first, got)
 	}
+	named := storing("ai", "", "")
+	named.CR.Spec.Storage.Backends = map[string]v1alpha2.StorageBackend{
+		"a": {Type: "sql_postgres", DatabaseConnection: parts.CR.Spec.Storage.SQL.DatabaseConnection},
+	}
+	if got := hashesOf(named); got != first {
+		t.Errorf("in a named backend: %s and %s", first, got)
+	}
+	named.CR.Spec.Storage.Backends = map[string]v1alpha2.StorageBackend{"a": {Type: "kv_redis", Endpoint: new("redis")}}
+	if got, want := hashesOf(named), hashesOf(storing("ai", "", "redis")); got != want {
+		t.Errorf("Redis in a named backend: %s and %s", want, got)
+	}
 	keyless := storing("ai", dsn, "redis:6379")
 	keyless.HashKey = secret.Value{}
 	if got := keyless.FindDatabases(); got != nil {
@@ -119,6 +130,13 @@ func TestSharedDatabaseIsAWarning(t *testing.T) {
 	if len(paths) != 2 || !paths["spec.storage.kv.endpoint"] || !paths["spec.storage.sql.connectionString"] {
 		t.Errorf("warnings at %v", paths)
 	}
+	in.Databases = []Database{{Path: "spec.storage.sql.host", Hash: "1", Others: in.Databases[0].Others}}
+	r = report{}
+	r.warnSharedDatabases(in)
+	if text := r.List().Message(); !strings.Contains(text, "name it in spec.storage.sql.database") {
+		t.Errorf("a database by its parts: %s", text)
+	}
+	in.Databases = in.FindDatabases()
 	if hashes := in.databaseHashes(); !slices.IsSorted(hashes) || len(hashes) != 2 {
 		t.Errorf("hashes %v", hashes)
 	}

@@ -18,7 +18,7 @@ const (
 	NotPlaced
 	// NotStarted is a pod of which a container cannot be created or started.
 	NotStarted
-	// Ended is a pod of which a container started and ended.
+	// Ended is a pod of which a container started and ended, and does not run again.
 	Ended
 	// Ready is a ready pod.
 	Ready
@@ -34,7 +34,9 @@ func StartOf(p *corev1.Pod) Start {
 	case slices.ContainsFunc(p.Status.InitContainerStatuses, hasFailed), slices.ContainsFunc(p.Status.ContainerStatuses,
 		cannotStart):
 		return NotStarted
-	case slices.ContainsFunc(p.Status.ContainerStatuses, hasEnded):
+	case slices.ContainsFunc(p.Status.ContainerStatuses, func(c corev1.ContainerStatus) bool {
+		return c.State.Running == nil && hasEnded(c)
+	}):
 		return Ended
 	}
 	return Starting

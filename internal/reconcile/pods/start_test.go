@@ -42,6 +42,10 @@ func TestStartOfTellsFailuresFromTime(t *testing.T) {
 		"an init container fails": {withInit(terminated(1, "Error")), pods.NotStarted},
 		"an init container ended": {withInit(terminated(0, "Completed")), pods.Starting},
 		"an init container runs":  {withInit(corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}), pods.Starting},
+		"running after an end": {func(p *corev1.Pod) {
+			ended(1, "Error", "")(p)
+			p.Status.ContainerStatuses[0].State = corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}
+		}, pods.Starting},
 		"running": {func(p *corev1.Pod) {
 			p.Status.ContainerStatuses = []corev1.ContainerStatus{{State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}}}
 		}, pods.Starting},
@@ -50,7 +54,7 @@ func TestStartOfTellsFailuresFromTime(t *testing.T) {
 		if got := pods.StartOf(&p); got != c.want {
 			t.Errorf("%s: got %d, want %d", name, got, c.want)
 		}
-		if ran := c.want == pods.Ended || name == "running" || name == "without its command"; pods.HasRun(p) != ran {
+		if ran := c.want == pods.Ended || name == "running" || name == "running after an end" || name == "without its command"; pods.HasRun(p) != ran {
 			t.Errorf("%s: HasRun is %t", name, !ran)
 		}
 	}

@@ -134,10 +134,10 @@ func (s *step) fieldsOf(b *Backend) (func(name string) []entryField, bool) {
 // rejectForeignFields reports fields that belong to another type.
 func (s *step) rejectForeignFields(b *Backend, system string) {
 	if ptr.Deref(b.Endpoint, "") != "" && system != systemRedis {
-		s.rejectForeign(b.Path+".endpoint", b.typeName(systemRedis))
+		s.rejectForeign(b, ".endpoint", systemRedis)
 	}
 	if b.Password != nil && system == systemSQLite {
-		s.rejectForeign(b.Path+".password", b.typeName(systems[b.kind][1]))
+		s.rejectForeign(b, ".password", systems[b.kind][1])
 	}
 	if b.ConnectionString != nil && (b.Host != nil || b.Password != nil) && system == systemPostgres {
 		s.problems.Add(problem.Problem{
@@ -152,7 +152,7 @@ func (s *step) rejectForeignFields(b *Backend, system string) {
 		{"connectionString", b.ConnectionString != nil}, {"host", b.Host != nil}, {"caBundle", b.CABundle != nil},
 	} {
 		if f.given && system != systemPostgres {
-			s.rejectForeign(b.Path+"."+f.name, b.typeName(systemPostgres))
+			s.rejectForeign(b, "."+f.name, systemPostgres)
 		}
 	}
 }
@@ -205,10 +205,15 @@ func (s *step) tuning(b *Backend) ([]entryField, bool) {
 }
 
 // rejectForeign repeats a check of the API server.
-func (s *step) rejectForeign(path, belongsTo string) {
+func (s *step) rejectForeign(b *Backend, name, system string) {
+	belongsTo := b.typeName(system)
+	fix := "set type: " + belongsTo + ", or remove it"
+	if !slices.Contains(systems[b.kind], system) {
+		belongsTo, fix = string(catalog.KV)+"_"+system, "remove it"
+	}
 	s.problems.Add(problem.Problem{
-		Reason: problem.ConflictingFields, Path: path, Type: field.ErrorTypeForbidden,
-		Detail: "belongs to type " + belongsTo, Fix: "set type: " + belongsTo + ", or remove it",
+		Reason: problem.ConflictingFields, Path: b.Path + name, Type: field.ErrorTypeForbidden,
+		Detail: "belongs to type " + belongsTo, Fix: fix,
 	})
 }
 

@@ -4,6 +4,7 @@ package storage
 
 import (
 	"fmt"
+	"net"
 	"net/url"
 	"strings"
 
@@ -82,9 +83,16 @@ func (s *step) postgresFields(b *Backend) ([]entryField, bool) {
 	return fields, true
 }
 
-// checkDatabase reports names that the server would change.
+// checkDatabase reports names that the server would change, and a host with a port.
 func (s *step) checkDatabase(b *Backend, database *environment.Database, form catalog.CredentialForm) bool {
 	ok := true
+	if strings.Contains(database.Host, ":") && net.ParseIP(database.Host) == nil {
+		ok = false
+		s.problems.Add(problem.Problem{
+			Reason: problem.InvalidField, Path: b.Path + ".host", Type: field.ErrorTypeInvalid, Value: database.Host,
+			Detail: "is neither a host name nor an IP address", Fix: "write the port into port",
+		})
+	}
 	for _, f := range []struct{ field, value string }{{"database", database.Name}, {"user", database.User}} {
 		var detail string
 		switch {

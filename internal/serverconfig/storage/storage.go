@@ -122,9 +122,22 @@ func (s *step) nameBackend(backends *yaml.Node, b *Backend) {
 		})
 		return
 	}
-	s.configured[b.name] = true
 	old := document.Child(backends, b.name)
+	if kind := kindOf(document.Text(document.Child(old, "type"))); kind != "" && kind != b.kind || isDefaultOfOther(b) {
+		s.problems.Add(problem.Problem{
+			Reason: problem.InvalidField, Path: b.Path + ".type", Type: field.ErrorTypeInvalid, Value: b.Type,
+			Detail: "is of another kind than the backend " + b.name + ", which stores of the server use",
+			Fix:    "choose a type of its kind, or another name",
+		})
+		return
+	}
+	s.configured[b.name] = true
 	document.Set(backends, b.name, backendNode(old, b.Type, fields(b.name)))
+}
+
+// isDefaultOfOther reports whether the backend has the name of the default backend of the other kind.
+func isDefaultOfOther(b *Backend) bool {
+	return (b.name == defaultName(catalog.KV) || b.name == defaultName(catalog.SQL)) && b.name != defaultName(b.kind)
 }
 
 var backendName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]{0,62}$`)

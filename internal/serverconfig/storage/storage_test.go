@@ -307,6 +307,14 @@ func TestApplyReportsInvalidStorage(t *testing.T) {
 			line: "0.8", spec: "storage: {sql: {type: postgres, host: b, database: 'a?b', user: '${env.USER}', password: {name: a, key: b}}}",
 			want: "InvalidField spec.storage.sql.database\nInvalidField spec.storage.sql.user\n",
 		},
+		"backends of the other kind than those of their names": {
+			spec: "storage: {backends: {kv_default: {type: sql_sqlite}, sql_default: {type: kv_redis, endpoint: 'r:6379'}}}",
+			want: "InvalidField spec.storage.backends[kv_default].type\nInvalidField spec.storage.backends[sql_default].type\n",
+		},
+		"a host with a port": {
+			spec: "storage: {sql: {type: postgres, host: 'db:5433', user: u, password: {name: a, key: b}}}",
+			want: "InvalidField spec.storage.sql.host\n",
+		},
 		"a host without a password": {
 			spec: "storage: {sql: {type: postgres, host: b, user: u}}", want: "MissingField spec.storage.sql.connectionString\n",
 		},
@@ -319,8 +327,9 @@ func TestApplyReportsInvalidStorage(t *testing.T) {
 			want: "InvalidField spec.storage.backends[1.2]\nInvalidField spec.storage.backends[a].type\n",
 		},
 		"a named backend with fields of another type": {
-			spec: "storage: {backends: {a: {type: kv_redis, host: h}, b: {type: sql_sqlite, password: {name: a, key: b}}}}",
-			want: "ConflictingFields spec.storage.backends[a].host\nMissingField spec.storage.backends[a].endpoint\nConflictingFields spec.storage.backends[b].password\n",
+			spec: "storage: {backends: {a: {type: kv_redis, host: h}, b: {type: sql_sqlite, password: {name: a, key: b}, endpoint: 'r:6379'}}}",
+			want: "ConflictingFields spec.storage.backends[a].host\nMissingField spec.storage.backends[a].endpoint\nConflictingFields spec.storage.backends[b].endpoint\n" +
+				"ConflictingFields spec.storage.backends[b].password\n",
 		},
 		"stores that do not exist, cannot be off, and name no backend of their kind": {
 			line: "1.3", spec: "storage: {stores: {infer: null, metadata: null, inference: false, conversations: {backend: kv_default}, prompts: {backend: sql_default, table: x}, responses: x}}",

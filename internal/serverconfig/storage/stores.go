@@ -139,7 +139,7 @@ func (s *step) backendOfStore(raw []byte, path string) (string, bool) {
 	if backend == "" || len(entry) != 1 {
 		s.problems.Add(problem.Problem{
 			Reason: problem.InvalidField, Path: path, Type: field.ErrorTypeInvalid,
-			Detail: "is neither {backend: NAME} nor null", Fix: "for example {backend: sql_default}",
+			Detail: "is neither {backend: NAME} nor false", Fix: "for example {backend: sql_default}",
 		})
 		return "", false
 	}
