@@ -283,7 +283,7 @@ func (d *Desired) hold(in *Inputs, p *objects.Params) {
 	case adopted:
 		d.HeldBuild = release09.Build
 	case annotations[names.AnnotationRolledBack] == p.InputHash:
-		d.RolledBack = annotations[names.AnnotationRollbackCause]
+		d.RolledBack = cmp.Or(annotations[names.AnnotationRollbackCause], "the cause is not known")
 	case release09.IsUnadopted(in.Live), annotations[names.AnnotationInputHash] != p.InputHash,
 		annotations[names.AnnotationBuild] == p.Build:
 		return
