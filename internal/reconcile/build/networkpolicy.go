@@ -12,7 +12,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/ptr"
 
-	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
@@ -23,7 +22,8 @@ const PathAllowedFrom = "spec.networking.allowedFrom"
 
 // IgnoresAllowedFrom reports whether allowedFrom has no effect, as in release 0.9 without the feature flag.
 func (in *Inputs) IgnoresAllowedFrom() bool {
-	return objects.AllowedFrom(&in.CR.Spec) != nil && in.Legacy.FromV1alpha1 && !ptr.Deref(in.NetworkPolicyFlag, false)
+	return objects.AllowedFrom(&in.CR.Spec) != nil && in.Legacy.FromV1alpha1 && !in.Legacy.AllowedFromV1alpha2 &&
+		!ptr.Deref(in.NetworkPolicyFlag, false)
 }
 
 // networkPolicy reports whether a NetworkPolicy is desired. In v1alpha1 that also needs release 0.9's feature flag.
@@ -34,10 +34,9 @@ func (d *Desired) networkPolicy(in *Inputs) bool {
 		return false
 	case in.IgnoresAllowedFrom():
 		d.problems.warn(problem.NoEffect, PathAllowedFrom,
-			"has no effect: the feature flag enableNetworkPolicy is off, which custom resources created as v1alpha1 need: "+
-				"everyone in the cluster can reach the "+
-				"server", fmt.Sprintf("set %s in the ConfigMap %s, or use v1alpha2 and remove the annotation %s from "+
-				"it", settings.KeyFeatureFlags, settings.ConfigMapName, v1alpha2.ConversionAnnotation))
+			"has no effect: it was written in v1alpha1, which needs the feature flag enableNetworkPolicy, and that is off: "+
+				"everyone in the cluster can reach the server", fmt.Sprintf("set %s in the ConfigMap %s, or write the field "+
+				"in v1alpha2 (kubectl apply --server-side)", settings.KeyFeatureFlags, settings.ConfigMapName))
 		return false
 	}
 	allowsAll := requested != nil && slices.Contains(requested.Namespaces, objects.AllNamespaces)
