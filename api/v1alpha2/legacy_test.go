@@ -87,6 +87,10 @@ func TestLegacySettingsOfConvertedObjects(t *testing.T) {
 			allowing, managedBy(v1alpha2.GroupVersion.String(), `{"f:spec":{"f:networking":{"f:port":{}}}}`),
 			v1alpha2.LegacySettings{FromV1alpha1: true},
 		},
+		"moved on to v1alpha2 by a part of allowedFrom": {
+			allowing, func(obj *v1alpha2.LlamaStackDistribution) { obj.Spec.Networking.AllowedFrom.Exclusive = new(true) },
+			v1alpha2.LegacySettings{},
+		},
 		"moved on to v1alpha2 by authentication": {
 			`{server: {distribution: {}, containerSpec: {name: main}}}`,
 			func(obj *v1alpha2.LlamaStackDistribution) { obj.Spec.Auth = &v1alpha2.AuthSpec{} },

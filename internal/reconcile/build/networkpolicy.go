@@ -4,7 +4,6 @@ package build
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
@@ -39,10 +38,16 @@ func (d *Desired) networkPolicy(in *Inputs) bool {
 				"in v1alpha2 (kubectl apply --server-side)", settings.KeyFeatureFlags, settings.ConfigMapName))
 		return false
 	}
-	allowsAll := requested != nil && slices.Contains(requested.Namespaces, objects.AllNamespaces)
 	edge := in.edge()
-	if !allowsAll && in.Spec.Expose.Enabled && edge.Kind == settings.EdgeIngress && len(edge.Namespaces) == 0 &&
-		!in.ClusterAssignsUserIDs {
+	switch {
+	case objects.AllowsAll(requested) || !in.Spec.Expose.Enabled:
+	case requested != nil && ptr.Deref(requested.Exclusive, false):
+		if !objects.AllowsEdge(requested, &edge) {
+			d.problems.warn(problem.NoEffect, PathAllowedFrom+".exclusive", "blocks what routes to the exposed server, unless "+
+				"its namespace is allowed", "add the namespace of the ingress controller, router or Gateway to "+
+				PathAllowedFrom+".namespaces")
+		}
+	case edge.Kind == settings.EdgeIngress && len(edge.Namespaces) == 0 && !in.ClusterAssignsUserIDs:
 		d.problems.warn(problem.NoEffect, PathAllowedFrom, "blocks the ingress controller unless its namespace is allowed",
 			fmt.Sprintf("add the namespace of the ingress controller, here or under namespaces in the key %s of the ConfigMap "+
 				"%s", settings.KeyEdge,
@@ -68,6 +73,12 @@ func (r *report) checkAllowedFrom(p *objects.Params) {
 			r.invalidField(fmt.Sprintf("%s.namespaces[%d]", PathAllowedFrom, i), name,
 				"is not a valid namespace name ("+problems[0]+")",
 				fmt.Sprintf("set the name of a namespace, or %q for all", objects.AllNamespaces))
+		}
+	}
+	if allowed.Pods != nil {
+		for _, e := range metav1validation.ValidateLabelSelector(allowed.Pods, metav1validation.LabelSelectorValidationOptions{},
+			field.NewPath("spec", "networking", "allowedFrom", "pods")) {
+			r.invalidField(e.Field, e.BadValue, e.Detail, "write it as in Kubernetes")
 		}
 	}
 	for i, key := range allowed.Labels {
