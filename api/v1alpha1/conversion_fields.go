@@ -83,7 +83,10 @@ var fieldMappings = []fieldMapping{
 		spoke: "spec.network.exposeRoute", hub: "spec.networking.expose",
 		spokeDefault: false, toHub: exposeOf, toSpoke: exposeRouteOf, mergeEdit: mergeExpose,
 	},
-	{spoke: "spec.network.allowedFrom", hub: "spec.networking.allowedFrom"},
+	{
+		spoke: "spec.network.allowedFrom", hub: "spec.networking.allowedFrom",
+		toSpoke: without(allowedFromFields...), mergeEdit: mergeFields(allowedFromFields...),
+	},
 
 	// Fields that only v1alpha2 has.
 	{hub: "spec.networking.tls.enabled"},
@@ -125,10 +128,12 @@ func unlessNegative(value any) (any, bool) {
 	return value, !isInteger || n >= 0
 }
 
-// The fields of spec.workload.storage and spec.workload.autoscaling that v1alpha1 does not have.
+// The fields of spec.workload.storage, spec.workload.autoscaling and spec.networking.allowedFrom that v1alpha1 does not
+// have.
 var (
 	storageFields     = []string{"storageClassName", "accessModes", "claimName", "whenDeleted"}
 	autoscalingFields = []string{"metrics", "behavior"}
+	allowedFromFields = []string{"pods", "exclusive"}
 )
 
 // without drops fields that v1alpha1 does not have.

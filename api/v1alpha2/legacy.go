@@ -3,6 +3,10 @@
 package v1alpha2
 
 import (
+	"encoding/json"
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	kjson "sigs.k8s.io/json"
 )
 
@@ -23,6 +27,8 @@ type LegacySettings struct {
 	CABundleKeys []string
 	// ContainerName is the name of the server's container; empty for the default.
 	ContainerName string
+	// AllowedFromV1alpha2 means that a client wrote spec.networking.allowedFrom in v1alpha2.
+	AllowedFromV1alpha2 bool
 	// Lost are the paths of fields that did not fit into the annotations.
 	Lost []string
 	// Problem is the reason why the conversion annotation is invalid, or empty. If it is set, the other fields are zero.
@@ -45,8 +51,9 @@ func Legacy(obj *LlamaStackDistribution) LegacySettings {
 	}
 
 	settings := LegacySettings{
-		FromV1alpha1: record.Origin == OriginV1alpha1 && !obj.Spec.usesV1alpha2Only(),
-		Lost:         record.Lost,
+		FromV1alpha1:        record.Origin == OriginV1alpha1 && !obj.Spec.usesV1alpha2Only(),
+		AllowedFromV1alpha2: slices.ContainsFunc(obj.ManagedFields, writesAllowedFrom),
+		Lost:                record.Lost,
 	}
 	settings.ContainerName, _ = keptValue[string](record, "spec.server.containerSpec.name")
 
@@ -64,6 +71,21 @@ func Legacy(obj *LlamaStackDistribution) LegacySettings {
 		}
 	}
 	return settings
+}
+
+func writesAllowedFrom(entry metav1.ManagedFieldsEntry) bool { return WritesAllowedFrom(&entry) }
+
+// WritesAllowedFrom reports whether a client wrote spec.networking.allowedFrom in v1alpha2.
+func WritesAllowedFrom(entry *metav1.ManagedFieldsEntry) bool {
+	var fields struct {
+		Spec struct {
+			Networking struct {
+				AllowedFrom json.RawMessage `json:"f:allowedFrom"`
+			} `json:"f:networking"`
+		} `json:"f:spec"`
+	}
+	return entry.APIVersion == GroupVersion.String() && entry.FieldsV1 != nil &&
+		json.Unmarshal(entry.FieldsV1.Raw, &fields) == nil && fields.Spec.Networking.AllowedFrom != nil
 }
 
 // legacyConfigMap is a reference to a ConfigMap in the form of v1alpha1.
@@ -101,8 +123,10 @@ func (s *LlamaStackDistributionSpec) usesV1alpha2Only() bool {
 	if s.Networking == nil {
 		return false
 	}
-	return s.Networking.Proxy != nil || s.Networking.describesEdge()
+	return s.Networking.Proxy != nil || s.Networking.describesEdge() || s.Networking.AllowedFrom.usesV1alpha2Only()
 }
+
+func (a *AllowedFromSpec) usesV1alpha2Only() bool { return a != nil && (a.Pods != nil || a.Exclusive != nil) }
 
 func (w *WorkloadSpec) usesV1alpha2Only() bool {
 	return w != nil && (w.Scheduling != nil || len(w.ImagePullSecrets) > 0 || w.PodMetadata != nil || w.Rollback != nil ||

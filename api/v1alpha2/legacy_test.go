@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha1"
@@ -34,13 +35,19 @@ func stored(t *testing.T, spec string) *v1alpha2.LlamaStackDistribution {
 	return &typed
 }
 
-// Proves: R22, R41, R53 (settings that only v1alpha1 has reach the operator).
+// Proves: R22, R41, R53, R104 (settings that only v1alpha1 has reach the operator).
 func TestLegacySettingsOfConvertedObjects(t *testing.T) {
 	t.Parallel()
 
 	const full = `{server: {distribution: {name: starter}, containerSpec: {name: main},
 	  userConfig: {configMapName: mine, configMapNamespace: elsewhere},
 	  tlsConfig: {caBundle: {configMapName: ca, configMapNamespace: pki, configMapKeys: [a.crt, b.crt]}}}}`
+	const allowing = `{server: {distribution: {}}, network: {allowedFrom: {namespaces: [a]}}}`
+	managedBy := func(version, fields string) func(*v1alpha2.LlamaStackDistribution) {
+		return func(obj *v1alpha2.LlamaStackDistribution) {
+			obj.ManagedFields = []metav1.ManagedFieldsEntry{{APIVersion: version, FieldsV1: &metav1.FieldsV1{Raw: []byte(fields)}}}
+		}
+	}
 	whole := v1alpha2.LegacySettings{
 		FromV1alpha1: true, OverrideConfigNamespace: "elsewhere", CABundleNamespace: "pki", CABundleKeys: []string{"a.crt", "b.crt"},
 		ContainerName: "main",
@@ -67,6 +74,22 @@ func TestLegacySettingsOfConvertedObjects(t *testing.T) {
 			full,
 			func(obj *v1alpha2.LlamaStackDistribution) { obj.Spec.OverrideConfig, obj.Spec.Networking = nil, nil },
 			v1alpha2.LegacySettings{FromV1alpha1: true, ContainerName: "main"},
+		},
+		"allowedFrom written in v1alpha1": {
+			allowing, managedBy(v1alpha1.GroupVersion.String(), `{"f:spec":{"f:network":{"f:allowedFrom":{"f:namespaces":{}}}}}`),
+			v1alpha2.LegacySettings{FromV1alpha1: true},
+		},
+		"allowedFrom written in v1alpha2": {
+			allowing, managedBy(v1alpha2.GroupVersion.String(), `{"f:spec":{"f:networking":{"f:allowedFrom":{"f:namespaces":{}}}}}`),
+			v1alpha2.LegacySettings{FromV1alpha1: true, AllowedFromV1alpha2: true},
+		},
+		"another field written in v1alpha2": {
+			allowing, managedBy(v1alpha2.GroupVersion.String(), `{"f:spec":{"f:networking":{"f:port":{}}}}`),
+			v1alpha2.LegacySettings{FromV1alpha1: true},
+		},
+		"moved on to v1alpha2 by a part of allowedFrom": {
+			allowing, func(obj *v1alpha2.LlamaStackDistribution) { obj.Spec.Networking.AllowedFrom.Exclusive = new(true) },
+			v1alpha2.LegacySettings{},
 		},
 		"moved on to v1alpha2 by authentication": {
 			`{server: {distribution: {}, containerSpec: {name: main}}}`,

@@ -4,6 +4,7 @@ package v1alpha2
 
 import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // DefaultPort is the default port of the server.
@@ -102,7 +103,7 @@ type CABundleKeys struct {
 	Keys []string `json:"keys,omitempty"`
 }
 
-// AllowedFromSpec selects the namespaces with access to the server.
+// AllowedFromSpec selects the namespaces and pods with access to the server.
 type AllowedFromSpec struct {
 	// Namespaces is a list of namespaces with access to the server. "*" allows all namespaces.
 	// +optional
@@ -113,4 +114,13 @@ type AllowedFromSpec struct {
 	// +optional
 	// +kubebuilder:validation:MaxItems=1000
 	Labels []string `json:"labels,omitempty"`
+
+	// Pods selects the pods with access in these namespaces and in that of the resource. The default is all.
+	// +optional
+	Pods *metav1.LabelSelector `json:"pods,omitempty"`
+
+	// Exclusive denies access to all others but the operator: to the namespace of the resource if namespaces or labels
+	// are given, and to the router or Gateway of an exposed server.
+	// +optional
+	Exclusive *bool `json:"exclusive,omitempty"`
 }

@@ -121,7 +121,7 @@ func TestConvertWarnsOfNetworkPolicies(t *testing.T) {
 	}{{nil, true}, {[]string{"--settings", write(t, "featureFlags: 'enableNetworkPolicy: {enabled: true}'\n")}, false}} {
 		r := run(t, "", append([]string{"convert", "-f", file, "--to", "v1alpha2"}, c.args...)...)
 		got := strings.Contains(r.err, "spec.network.allowedFrom: has no effect: ") &&
-			strings.Contains(r.err, "remove the annotation llamastack.io/conversion from it (in v1alpha2: spec.networking.allowedFrom)")
+			strings.Contains(r.err, "write the field in v1alpha2 (kubectl apply --server-side) (in v1alpha2: spec.networking.allowedFrom)")
 		if got != c.want || r.code != cli.ExitOK || (r.err == "") == c.want {
 			t.Errorf("%v: exit code %d:\n%s", c.args, r.code, r.err)
 		}

@@ -151,7 +151,7 @@ func TestNetworkPolicyOfTheMigrationGuide(t *testing.T) {
 			t.Errorf("%s differs: %q", path, differences[path])
 		}
 	}
-	if len(differences) == 0 || !strings.Contains(before.warnings, "spec.network.allowedFrom: has no effect: the feature flag") {
+	if len(differences) == 0 || !strings.Contains(before.warnings, "spec.network.allowedFrom: has no effect: it was written in v1alpha1") {
 		t.Errorf("%d differences, v1alpha1 is told %s", len(differences), before.warnings)
 	}
 }

@@ -61,6 +61,7 @@ func (e *env) release09(image string) map[string]types.UID {
 func (e *env) release09Under(name, image string) map[string]types.UID {
 	e.T.Helper()
 	e.Apply(strings.ReplaceAll(oldResource, "name: starter", "name: "+name))
+	e.disownAllowedFrom("old")
 	cr := e.CR("old")
 	text := framework.ReadFile(e.T, "testdata/release-0.9.yaml")
 	uids, err := framework.CreateAsRelease09(e.T.Context(), suite.Admin, cr, strings.ReplaceAll(string(text), "%s", image))

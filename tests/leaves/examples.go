@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
@@ -61,6 +62,7 @@ var byType = values(
 	[]corev1.PodResourceClaim{{Name: "gpu", ResourceClaimTemplateName: new("gpu")}},
 	[]corev1.EnvFromSource{{SecretRef: &corev1.SecretEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: "x"}}}},
 	[]corev1.LocalObjectReference{{Name: "x"}},
+	metav1.LabelSelector{MatchLabels: map[string]string{"example.com/x": "y"}},
 	[]v1alpha2.CABundleKeys{{ConfigMapName: "x", Keys: []string{"ca-bundle.crt"}}},
 	[]v1alpha2.VectorStore{{Name: "x", EmbeddingModel: "y"}},
 	map[string]v1alpha2.StorageBackend{"kv_default": {Type: "kv_sqlite"}},

@@ -4,7 +4,6 @@ package build
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
@@ -12,7 +11,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/ptr"
 
-	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
@@ -23,7 +21,8 @@ const PathAllowedFrom = "spec.networking.allowedFrom"
 
 // IgnoresAllowedFrom reports whether allowedFrom has no effect, as in release 0.9 without the feature flag.
 func (in *Inputs) IgnoresAllowedFrom() bool {
-	return objects.AllowedFrom(&in.CR.Spec) != nil && in.Legacy.FromV1alpha1 && !ptr.Deref(in.NetworkPolicyFlag, false)
+	return objects.AllowedFrom(&in.CR.Spec) != nil && in.Legacy.FromV1alpha1 && !in.Legacy.AllowedFromV1alpha2 &&
+		!ptr.Deref(in.NetworkPolicyFlag, false)
 }
 
 // networkPolicy reports whether a NetworkPolicy is desired. In v1alpha1 that also needs release 0.9's feature flag.
@@ -34,16 +33,21 @@ func (d *Desired) networkPolicy(in *Inputs) bool {
 		return false
 	case in.IgnoresAllowedFrom():
 		d.problems.warn(problem.NoEffect, PathAllowedFrom,
-			"has no effect: the feature flag enableNetworkPolicy is off, which custom resources created as v1alpha1 need: "+
-				"everyone in the cluster can reach the "+
-				"server", fmt.Sprintf("set %s in the ConfigMap %s, or use v1alpha2 and remove the annotation %s from "+
-				"it", settings.KeyFeatureFlags, settings.ConfigMapName, v1alpha2.ConversionAnnotation))
+			"has no effect: it was written in v1alpha1, which needs the feature flag enableNetworkPolicy, and that is off: "+
+				"everyone in the cluster can reach the server", fmt.Sprintf("set %s in the ConfigMap %s, or write the field "+
+				"in v1alpha2 (kubectl apply --server-side)", settings.KeyFeatureFlags, settings.ConfigMapName))
 		return false
 	}
-	allowsAll := requested != nil && slices.Contains(requested.Namespaces, objects.AllNamespaces)
 	edge := in.edge()
-	if !allowsAll && in.Spec.Expose.Enabled && edge.Kind == settings.EdgeIngress && len(edge.Namespaces) == 0 &&
-		!in.ClusterAssignsUserIDs {
+	switch {
+	case objects.AllowsAll(requested) || !in.Spec.Expose.Enabled:
+	case requested != nil && ptr.Deref(requested.Exclusive, false):
+		if !objects.AllowsEdge(requested, &edge) {
+			d.problems.warn(problem.NoEffect, PathAllowedFrom+".exclusive", "blocks what routes to the exposed server, unless "+
+				"its namespace is allowed", "add the namespace of the ingress controller, router or Gateway to "+
+				PathAllowedFrom+".namespaces")
+		}
+	case edge.Kind == settings.EdgeIngress && len(edge.Namespaces) == 0 && !in.ClusterAssignsUserIDs:
 		d.problems.warn(problem.NoEffect, PathAllowedFrom, "blocks the ingress controller unless its namespace is allowed",
 			fmt.Sprintf("add the namespace of the ingress controller, here or under namespaces in the key %s of the ConfigMap "+
 				"%s", settings.KeyEdge,
@@ -69,6 +73,12 @@ func (r *report) checkAllowedFrom(p *objects.Params) {
 			r.invalidField(fmt.Sprintf("%s.namespaces[%d]", PathAllowedFrom, i), name,
 				"is not a valid namespace name ("+problems[0]+")",
 				fmt.Sprintf("set the name of a namespace, or %q for all", objects.AllNamespaces))
+		}
+	}
+	if allowed.Pods != nil {
+		for _, e := range metav1validation.ValidateLabelSelector(allowed.Pods, metav1validation.LabelSelectorValidationOptions{},
+			field.NewPath("spec", "networking", "allowedFrom", "pods")) {
+			r.invalidField(e.Field, e.BadValue, e.Detail, "write it as in Kubernetes")
 		}
 	}
 	for i, key := range allowed.Labels {

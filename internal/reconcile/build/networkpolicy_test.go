@@ -14,14 +14,16 @@ import (
 // value does not matter).
 func TestAllowedFromIsValidated(t *testing.T) {
 	for text, want := range map[string]string{
-		"labels: ['team=frontend']":            `spec.networking.allowedFrom.labels[0]: Invalid value: "team=frontend": is not a valid label key: write team: namespaces with the label are allowed`,
-		"labels: [ok, '-x']":                   `spec.networking.allowedFrom.labels[1]: Invalid value: "-x": is not a valid label key: set only the key, such as team or example.com/team`,
-		"labels: ['a b=c']":                    `spec.networking.allowedFrom.labels[0]: Invalid value: "a b=c": is not a valid label key: set only the key`,
-		"labels: [example.com/team, team, '']": "",
-		"namespaces: [ok, Big]":                `spec.networking.allowedFrom.namespaces[1]: Invalid value: "Big": is not a valid namespace name`,
-		"namespaces: ['a.b']":                  `spec.networking.allowedFrom.namespaces[0]: Invalid value: "a.b"`,
-		"namespaces: ['a,b', '*']":             `spec.networking.allowedFrom.namespaces[0]: Invalid value: "a,b"`,
-		"namespaces: [a, '', '*']":             "",
+		"labels: ['team=frontend']":                          `spec.networking.allowedFrom.labels[0]: Invalid value: "team=frontend": is not a valid label key: write team: namespaces with the label are allowed`,
+		"labels: [ok, '-x']":                                 `spec.networking.allowedFrom.labels[1]: Invalid value: "-x": is not a valid label key: set only the key, such as team or example.com/team`,
+		"labels: ['a b=c']":                                  `spec.networking.allowedFrom.labels[0]: Invalid value: "a b=c": is not a valid label key: set only the key`,
+		"labels: [example.com/team, team, '']":               "",
+		"namespaces: [ok, Big]":                              `spec.networking.allowedFrom.namespaces[1]: Invalid value: "Big": is not a valid namespace name`,
+		"namespaces: ['a.b']":                                `spec.networking.allowedFrom.namespaces[0]: Invalid value: "a.b"`,
+		"namespaces: ['a,b', '*']":                           `spec.networking.allowedFrom.namespaces[0]: Invalid value: "a,b"`,
+		"namespaces: [a, '', '*']":                           "",
+		"pods: {matchLabels: {'-x': y}}":                     `spec.networking.allowedFrom.pods.matchLabels: Invalid value: "-x"`,
+		"pods: {matchExpressions: [{key: a, operator: Is}]}": `spec.networking.allowedFrom.pods.matchExpressions[0].operator: Invalid value: "Is"`,
 	} {
 		t.Run(text, func(t *testing.T) {
 			d, faults := buildWith(t.Context(), inputsOf(t, "distribution: {name: starter}\nnetworking: {allowedFrom: {"+text+"}}", ""))
@@ -34,6 +36,9 @@ func TestAllowedFromIsValidated(t *testing.T) {
 			}
 			if want != "" && len(d.Objects) > 0 {
 				t.Error("something is built")
+			}
+			if strings.HasPrefix(text, "pods") {
+				return // v1alpha1 does not have the field
 			}
 			old := inputsOf(t, "distribution: {name: starter}\nnetworking: {allowedFrom: {"+text+"}}", fromV1alpha1)
 			if _, faults := buildWith(t.Context(), old); len(faults) > 0 {
@@ -61,13 +66,16 @@ func TestAllowedFromWarnsOfTheIngressController(t *testing.T) {
 		"both":                        {networking: "expose: true, allowedFrom: {namespaces: [a]}", flag: true, want: true},
 		"not exposed":                 {networking: "allowedFrom: {namespaces: [a]}", flag: true},
 		"no policy":                   {networking: "expose: true"},
+		"exclusive":                   {networking: "expose: true, allowedFrom: {exclusive: true, namespaces: [a]}", openShift: true, want: true},
+		"exclusive with the router":   {networking: "expose: true, allowedFrom: {exclusive: true, labels: [network.openshift.io/policy-group]}"},
+		"exclusive, not exposed":      {networking: "allowedFrom: {exclusive: true, namespaces: [a]}"},
 		"OpenShift":                   {networking: "expose: true, allowedFrom: {namespaces: [a]}", flag: true, openShift: true},
 	} {
 		in := inputsOf(t, "distribution: {name: starter}\nnetworking: {"+c.networking+"}", "")
 		in.NetworkPolicyFlag, in.ClusterAssignsUserIDs = &c.flag, c.openShift
 		d := build(t, in)
 		warned := slices.ContainsFunc(d.Warnings, func(p problem.Problem) bool {
-			return p.Path == PathAllowedFrom && strings.Contains(p.Detail, "ingress controller")
+			return strings.HasPrefix(p.Path, PathAllowedFrom) && strings.Contains(p.Detail+p.Fix, "ingress controller")
 		})
 		if warned != c.want {
 			t.Errorf("%s: warned %v: %v", name, warned, d.Warnings)

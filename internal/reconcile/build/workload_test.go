@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
@@ -191,7 +192,7 @@ func TestTmpIsInMemoryFromLine12(t *testing.T) {
 	}
 }
 
-// Proves: R41, L-24 (an upgrade creates no policy; a spec in v1alpha2 that asks for it gets one).
+// Proves: R41, R104, L-24 (an upgrade creates no policy; a spec in v1alpha2 that asks for it gets one).
 func TestNetworkPolicyFlag(t *testing.T) {
 	const asks = "networking: {allowedFrom: {namespaces: [a]}}"
 	for name, c := range map[string]struct {
@@ -227,9 +228,12 @@ func TestNetworkPolicyFlag(t *testing.T) {
 			if !c.warns {
 				return
 			}
-			// The warning also names the annotation: a resource written in v1alpha2 still counts as v1alpha1.
-			delete(in.CR.Annotations, v1alpha2.ConversionAnnotation)
-			if !strings.Contains(d.Warnings.Message(), "remove the annotation "+v1alpha2.ConversionAnnotation) ||
+			// Written in v1alpha2, the field makes a policy.
+			in.CR.ManagedFields = []metav1.ManagedFieldsEntry{{
+				APIVersion: v1alpha2.GroupVersion.String(),
+				FieldsV1:   &metav1.FieldsV1{Raw: []byte(`{"f:spec":{"f:networking":{"f:allowedFrom":{}}}}`)},
+			}}
+			if !strings.Contains(d.Warnings.Message(), "write the field in v1alpha2 (kubectl apply --server-side)") ||
 				!slices.Contains(kinds(build(t, in).Objects), "NetworkPolicy/plain-stack-network-policy") {
 				t.Errorf("the way out does not help: %v", d.Warnings)
 			}

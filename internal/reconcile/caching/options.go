@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/names"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/apply"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/gather"
@@ -91,14 +92,15 @@ func strip(in any) (any, error) {
 	return in, nil
 }
 
-// writers returns the managed fields that the operator uses: its own entries, the writers for release09, and those of
-// an undo.
+// writers returns the managed fields that the operator uses: its own entries, the writers for release09, those of an
+// undo, and those of allowedFrom.
 func writers(o metav1.Object) []metav1.ManagedFieldsEntry {
 	kept := slices.DeleteFunc(release09.Writers(o), func(e metav1.ManagedFieldsEntry) bool {
 		return e.Manager == apply.FieldManager
 	})
 	for _, e := range o.GetManagedFields() {
-		if e.Manager == apply.FieldManager && e.Subresource == "" || apply.IsUndo(&e) {
+		if e.Manager == apply.FieldManager && e.Subresource == "" || apply.IsUndo(&e) ||
+			v1alpha2.WritesAllowedFrom(&e) {
 			kept = append(kept, e)
 		}
 	}

@@ -3,6 +3,7 @@
 package objects
 
 import (
+	"cmp"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -30,14 +31,27 @@ func AllowedFrom(spec *v1alpha2.LlamaStackDistributionSpec) *v1alpha2.AllowedFro
 	if spec.Networking == nil || spec.Networking.AllowedFrom == nil {
 		return nil
 	}
-	if a := spec.Networking.AllowedFrom; len(a.Namespaces)+len(a.Labels) > 0 {
+	a := spec.Networking.AllowedFrom
+	if len(a.Namespaces)+len(a.Labels) > 0 || a.Pods != nil || ptr.Deref(a.Exclusive, false) {
 		return a
 	}
 	return nil
 }
 
-// NetworkPolicy returns the policy, or nil if it is not desired. It always admits the namespaces of the resource and
-// the operator, and those that route to an exposed server.
+// AllowsAll reports whether all pods of the cluster have access.
+func AllowsAll(a *v1alpha2.AllowedFromSpec) bool {
+	return a != nil && a.Pods == nil && slices.Contains(a.Namespaces, AllNamespaces)
+}
+
+// AllowsEdge reports whether the spec itself allows a namespace that routes to exposed servers.
+func AllowsEdge(a *v1alpha2.AllowedFromSpec, edge *settings.Edge) bool {
+	return slices.Contains(a.Labels, routerLabel) || slices.ContainsFunc(routingNamespaces(edge), func(name string) bool {
+		return slices.Contains(a.Namespaces, name)
+	})
+}
+
+// NetworkPolicy returns the policy, or nil if it is not desired. It always admits the namespace of the operator, and
+// unless it is exclusive those of the resource and those that route to an exposed server.
 func NetworkPolicy(p *Params) *networkingv1.NetworkPolicy {
 	if !p.NetworkPolicy {
 		return nil
@@ -71,40 +85,52 @@ func policyPort(port int32) []networkingv1.NetworkPolicyPort {
 }
 
 func peers(p *Params) []networkingv1.NetworkPolicyPeer {
-	list := []networkingv1.NetworkPolicyPeer{{PodSelector: &metav1.LabelSelector{}}}
-	named := func(name string) {
-		list = append(list, networkingv1.NetworkPolicyPeer{NamespaceSelector: &metav1.LabelSelector{
-			MatchLabels: map[string]string{corev1.LabelMetadataName: name},
-		}})
+	allowed := ptr.Deref(AllowedFrom(&p.CR.Spec), v1alpha2.AllowedFromSpec{})
+	exclusive := ptr.Deref(allowed.Exclusive, false)
+	var list []networkingv1.NetworkPolicyPeer
+	if !exclusive || allowed.Pods != nil && len(allowed.Namespaces)+len(allowed.Labels) == 0 {
+		list = append(list, networkingv1.NetworkPolicyPeer{PodSelector: cmp.Or(allowed.Pods, &metav1.LabelSelector{})})
+	}
+	add := func(namespaces, pods *metav1.LabelSelector) {
+		list = append(list, networkingv1.NetworkPolicyPeer{NamespaceSelector: namespaces, PodSelector: pods})
 	}
 	if p.OperatorNamespace != "" {
-		named(p.OperatorNamespace)
+		add(named(p.OperatorNamespace), nil)
 	}
-	allowed := ptr.Deref(AllowedFrom(&p.CR.Spec), v1alpha2.AllowedFromSpec{})
 	if slices.Contains(allowed.Namespaces, AllNamespaces) {
-		return append(list, networkingv1.NetworkPolicyPeer{NamespaceSelector: &metav1.LabelSelector{}})
+		add(&metav1.LabelSelector{}, allowed.Pods)
+		if allowed.Pods == nil {
+			return list
+		}
+	} else {
+		for _, name := range unique(allowed.Namespaces) {
+			add(named(name), allowed.Pods)
+		}
+		for _, key := range unique(allowed.Labels) {
+			add(&metav1.LabelSelector{
+				MatchExpressions: []metav1.LabelSelectorRequirement{{Key: key, Operator: metav1.LabelSelectorOpExists}},
+			}, allowed.Pods)
+		}
 	}
-	for _, name := range unique(allowed.Namespaces) {
-		named(name)
-	}
-	for _, key := range unique(allowed.Labels) {
-		list = append(list, networkingv1.NetworkPolicyPeer{NamespaceSelector: &metav1.LabelSelector{
-			MatchExpressions: []metav1.LabelSelectorRequirement{{Key: key, Operator: metav1.LabelSelectorOpExists}},
-		}})
+	if exclusive {
+		return list
 	}
 	if p.Expose.Enabled {
 		for _, name := range routingNamespaces(&p.Edge) {
-			if !slices.Contains(allowed.Namespaces, name) {
-				named(name)
+			if allowed.Pods != nil || !slices.Contains(allowed.Namespaces, name) {
+				add(named(name), nil)
 			}
 		}
 	}
 	if p.Expose.Enabled || routerOfRelease09(p) {
-		list = append(list, networkingv1.NetworkPolicyPeer{NamespaceSelector: &metav1.LabelSelector{
-			MatchLabels: map[string]string{routerLabel: "ingress"},
-		}})
+		add(&metav1.LabelSelector{MatchLabels: map[string]string{routerLabel: "ingress"}}, nil)
 	}
 	return list
+}
+
+// named selects a namespace by its name.
+func named(namespace string) *metav1.LabelSelector {
+	return &metav1.LabelSelector{MatchLabels: map[string]string{corev1.LabelMetadataName: namespace}}
 }
 
 // routingNamespaces returns the namespaces that route to exposed servers: the settings', and the Gateway's.

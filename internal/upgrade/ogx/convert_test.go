@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha1"
@@ -275,6 +276,17 @@ func TestPoliciesBecomeAllowedFrom(t *testing.T) {
 		want := tree(t, "spec: {distribution: {name: starter}, network: {policy: {enabled: "+map[bool]string{true: "true", false: "false"}[enabled]+"}}}")
 		if diff := cmp.Diff(want["spec"], object["spec"]); diff != "" {
 			t.Errorf("without allowedFrom (-want +got):\n%s", diff)
+		}
+	}
+	for text, want := range map[string]string{
+		"{pods: {matchLabels: {a: b}}}":                  "[{podSelector: {matchLabels: {a: b}}}]",
+		"{pods: {matchLabels: {a: b}}, namespaces: [a]}": "[{" + a + ", podSelector: {matchLabels: {a: b}}}]",
+	} {
+		there, _ := from(tree(t, header+"  distribution: {name: starter}\n  networking: {allowedFrom: "+text+"}"))
+		want := tree(t, "{enabled: true, ingress: [{from: "+want+", ports: [{port: 8321, protocol: TCP}]}]}")
+		got, _, _ := unstructured.NestedMap(there, "spec", "network", "policy")
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", text, diff)
 		}
 	}
 }

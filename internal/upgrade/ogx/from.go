@@ -263,6 +263,19 @@ func fromExpose(s *source, to map[string]any) {
 // fromAllowedFrom writes a policy in any case, because OGXServer allows only its own namespace by default.
 func fromAllowedFrom(s *source, to map[string]any, restricted bool) {
 	var peers []any
+	const pathPods = "spec.networking.allowedFrom.pods"
+	pods, narrowed := take[map[string]any](s, pathPods)
+	if narrowed {
+		s.review(pathPods, "the operator of OGXServer allows all pods of the server's namespace",
+			"check the ingress rules of its NetworkPolicy")
+	}
+	add := func(namespaces map[string]any) {
+		peer := map[string]any{"namespaceSelector": namespaces}
+		if narrowed {
+			peer["podSelector"] = pods
+		}
+		peers = append(peers, peer)
+	}
 	names, _ := take[[]any](s, "spec.networking.allowedFrom.namespaces")
 	for _, name := range names {
 		selector := map[string]any{"matchLabels": map[string]any{namespaceLabel: name}}
@@ -270,15 +283,18 @@ func fromAllowedFrom(s *source, to map[string]any, restricted bool) {
 			selector = map[string]any{}
 		}
 		if !isEmpty(name) {
-			peers = append(peers, map[string]any{"namespaceSelector": selector})
+			add(selector)
 		}
 	}
 	labels, _ := take[[]any](s, "spec.networking.allowedFrom.labels")
 	for _, label := range labels {
 		selector := map[string]any{"matchExpressions": []any{map[string]any{"key": label, "operator": "Exists"}}}
 		if !isEmpty(label) {
-			peers = append(peers, map[string]any{"namespaceSelector": selector})
+			add(selector)
 		}
+	}
+	if narrowed && len(peers) == 0 {
+		peers = append(peers, map[string]any{"podSelector": pods})
 	}
 	if len(peers) > 0 {
 		ports := []any{map[string]any{"protocol": "TCP", "port": serverPort(to)}}

@@ -49,6 +49,8 @@ var unsaidByOGXServer = []unsaid{
 		"make an Ingress of your own"},
 	{"spec.networking.tls.secretName", "has no effect without enabled: true, and an OGXServer has no such switch",
 		"set spec.networking.tls.enabled to true, or remove it"},
+	{"spec.networking.allowedFrom.exclusive", "the operator of OGXServer decides what it adds",
+		"check the ingress rules of its NetworkPolicy"},
 	{"spec.networking.proxy", "an OGXServer has no proxy settings",
 		"set HTTP_PROXY, HTTPS_PROXY and NO_PROXY in spec.workload.overrides.env"},
 	{"spec.auth", "an OGXServer has no authentication settings", "configure server.auth " + inBaseConfig},
@@ -90,8 +92,8 @@ var unsaidByDistribution = []unsaid{
 		"create a NetworkPolicy of your own for the pods of the server"},
 	{"spec.network.policy.policyTypes", "a LlamaStackDistribution restricts only ingress",
 		"create a NetworkPolicy of your own for the pods of the server"},
-	{"spec.network.policy", "a LlamaStackDistribution allows only namespaces, by name or by label key, to reach the " +
-		"port of the server", "create a NetworkPolicy of your own for the pods of the server"},
+	{"spec.network.policy", "only rules for namespaces, by name or by label key, and the port of the server become " +
+		"allowedFrom", "set spec.networking.allowedFrom.pods, or create a NetworkPolicy of your own for the pods of the server"},
 	{"spec.network.externalAccess.tls", "a LlamaStackDistribution has only the name of a Secret for the edge",
 		"make an Ingress of your own"},
 	{"spec.tls.trust", "is not a reference to a key of a ConfigMap", "set name and key"},
