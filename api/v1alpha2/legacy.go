@@ -123,10 +123,12 @@ func (s *LlamaStackDistributionSpec) usesV1alpha2Only() bool {
 	if s.Networking == nil {
 		return false
 	}
-	return s.Networking.Proxy != nil || s.Networking.describesEdge() || s.Networking.AllowedFrom.usesV1alpha2Only()
+	return s.Networking.Proxy != nil || s.Networking.Egress != nil || s.Networking.describesEdge() || s.Networking.AllowedFrom.usesV1alpha2Only()
 }
 
-func (a *AllowedFromSpec) usesV1alpha2Only() bool { return a != nil && (a.Pods != nil || a.Exclusive != nil) }
+func (a *AllowedFromSpec) usesV1alpha2Only() bool {
+	return a != nil && (a.Pods != nil || a.Exclusive != nil)
+}
 
 func (w *WorkloadSpec) usesV1alpha2Only() bool {
 	return w != nil && (w.Scheduling != nil || len(w.ImagePullSecrets) > 0 || w.PodMetadata != nil || w.Rollback != nil ||
