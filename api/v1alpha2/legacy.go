@@ -85,7 +85,7 @@ func WritesAllowedFrom(entry *metav1.ManagedFieldsEntry) bool {
 		} `json:"f:spec"`
 	}
 	return entry.APIVersion == GroupVersion.String() && entry.FieldsV1 != nil &&
-		json.Unmarshal(entry.FieldsV1.Raw, &fields) == nil && fields.Spec.Networking.AllowedFrom != nil
+		json.Unmarshal(entry.FieldsV1.GetRawBytes(), &fields) == nil && fields.Spec.Networking.AllowedFrom != nil
 }
 
 // legacyConfigMap is a reference to a ConfigMap in the form of v1alpha1.

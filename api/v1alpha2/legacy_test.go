@@ -45,7 +45,7 @@ func TestLegacySettingsOfConvertedObjects(t *testing.T) {
 	const allowing = `{server: {distribution: {}}, network: {allowedFrom: {namespaces: [a]}}}`
 	managedBy := func(version, fields string) func(*v1alpha2.LlamaStackDistribution) {
 		return func(obj *v1alpha2.LlamaStackDistribution) {
-			obj.ManagedFields = []metav1.ManagedFieldsEntry{{APIVersion: version, FieldsV1: &metav1.FieldsV1{Raw: []byte(fields)}}}
+			obj.ManagedFields = []metav1.ManagedFieldsEntry{{APIVersion: version, FieldsV1: metav1.NewFieldsV1(fields)}}
 		}
 	}
 	whole := v1alpha2.LegacySettings{

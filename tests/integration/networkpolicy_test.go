@@ -29,8 +29,9 @@ func (e *env) disownAllowedFrom(name string) {
 		changed := false
 		for i := range cr.ManagedFields {
 			fields := cr.ManagedFields[i].FieldsV1
-			rest := ownedAllowedFrom.ReplaceAll(fields.Raw, nil)
-			changed, fields.Raw = changed || len(rest) < len(fields.Raw), rest
+			rest := ownedAllowedFrom.ReplaceAllString(fields.GetRawString(), "")
+			changed = changed || rest != fields.GetRawString()
+			fields.SetRawString(rest)
 		}
 		if !changed {
 			e.T.Fatalf("managed fields %v", cr.ManagedFields)

@@ -60,7 +60,11 @@ func (in *Inputs) egress() *egress {
 			field.NewPath("spec", "networking", "egress", "to").Index(i))
 		e.rules, e.problems = append(e.rules, rule), append(e.problems, found...)
 	}
-	e.allowDNS(in.ClusterAssignsUserIDs)
+	if in.ClusterAssignsUserIDs { // the pods of OpenShift's DNS listen on another port than its Service
+		e.allowDNS(53, 5353)
+	} else {
+		e.allowDNS(53)
+	}
 	list := in.connections()
 	for _, u := range list {
 		e.allow(in, u)
@@ -196,15 +200,13 @@ func namespaceOfService(host, own string) string {
 	return own
 }
 
-// allowDNS allows name resolution. On OpenShift, the pods of the DNS Service listen on port 5353.
-func (e *egress) allowDNS(openShift bool) {
+// allowDNS allows name resolution on the ports of the pods that do it.
+func (e *egress) allowDNS(numbers ...int32) {
 	var ports []networkingv1.NetworkPolicyPort
-	for _, number := range []int32{53, 5353} {
-		if number == 53 || openShift {
-			ports = append(ports,
-				networkingv1.NetworkPolicyPort{Protocol: ptr.To(corev1.ProtocolUDP), Port: ptr.To(intstr.FromInt32(number))},
-				networkingv1.NetworkPolicyPort{Protocol: ptr.To(corev1.ProtocolTCP), Port: ptr.To(intstr.FromInt32(number))})
-		}
+	for _, number := range numbers {
+		ports = append(ports,
+			networkingv1.NetworkPolicyPort{Protocol: ptr.To(corev1.ProtocolUDP), Port: new(intstr.FromInt32(number))},
+			networkingv1.NetworkPolicyPort{Protocol: ptr.To(corev1.ProtocolTCP), Port: new(intstr.FromInt32(number))})
 	}
 	e.add(networkingv1.NetworkPolicyEgressRule{Ports: ports})
 }
@@ -214,7 +216,7 @@ func (e *egress) addTo(port string, peers ...networkingv1.NetworkPolicyPeer) {
 	rule := networkingv1.NetworkPolicyEgressRule{To: peers}
 	if number, err := strconv.ParseUint(port, 10, 16); err == nil {
 		rule.Ports = []networkingv1.NetworkPolicyPort{{
-			Protocol: ptr.To(corev1.ProtocolTCP), Port: ptr.To(intstr.FromInt32(int32(number))),
+			Protocol: ptr.To(corev1.ProtocolTCP), Port: new(intstr.FromInt32(int32(number))),
 		}}
 	}
 	e.add(rule)

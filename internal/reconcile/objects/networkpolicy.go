@@ -65,7 +65,8 @@ func NetworkPolicy(p *Params) *networkingv1.NetworkPolicy {
 		},
 	}
 	if p.NetworkPolicy {
-		policy.Spec.PolicyTypes, policy.Spec.Ingress = []networkingv1.PolicyType{networkingv1.PolicyTypeIngress}, ingressRules(p)
+		policy.Spec.PolicyTypes = []networkingv1.PolicyType{networkingv1.PolicyTypeIngress}
+		policy.Spec.Ingress = ingressRules(p)
 	}
 	if len(p.Egress) > 0 {
 		policy.Spec.PolicyTypes = append(policy.Spec.PolicyTypes, networkingv1.PolicyTypeEgress)

@@ -94,7 +94,7 @@ var unsaidByDistribution = []unsaid{
 	{"spec.network.policy.policyTypes", "a LlamaStackDistribution cannot deny all connections of the server",
 		"set spec.networking.egress with mode: Providers"},
 	{"spec.network.policy", "only rules for namespaces, by name or by label key, and the port of the server become " +
-		"allowedFrom", "set spec.networking.allowedFrom.pods, or create a NetworkPolicy of your own for the pods of the server"},
+		"allowedFrom", "set spec.networking.allowedFrom.pods, or create a NetworkPolicy of your own for the server's pods"},
 	{"spec.network.externalAccess.tls", "a LlamaStackDistribution has only the name of a Secret for the edge",
 		"make an Ingress of your own"},
 	{"spec.tls.trust", "is not a reference to a key of a ConfigMap", "set name and key"},
