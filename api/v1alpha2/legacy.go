@@ -123,7 +123,8 @@ func (s *LlamaStackDistributionSpec) usesV1alpha2Only() bool {
 	if s.Networking == nil {
 		return false
 	}
-	return s.Networking.Proxy != nil || s.Networking.Egress != nil || s.Networking.describesEdge() || s.Networking.AllowedFrom.usesV1alpha2Only()
+	return s.Networking.Proxy != nil || s.Networking.Egress != nil || s.Networking.describesEdge() ||
+		s.Networking.AllowedFrom.usesV1alpha2Only()
 }
 
 func (a *AllowedFromSpec) usesV1alpha2Only() bool {

@@ -91,6 +91,10 @@ func TestLegacySettingsOfConvertedObjects(t *testing.T) {
 			allowing, func(obj *v1alpha2.LlamaStackDistribution) { obj.Spec.Networking.AllowedFrom.Exclusive = new(true) },
 			v1alpha2.LegacySettings{},
 		},
+		"moved on to v1alpha2 by egress": {
+			allowing, func(obj *v1alpha2.LlamaStackDistribution) { obj.Spec.Networking.Egress = &v1alpha2.EgressSpec{} },
+			v1alpha2.LegacySettings{},
+		},
 		"moved on to v1alpha2 by authentication": {
 			`{server: {distribution: {}, containerSpec: {name: main}}}`,
 			func(obj *v1alpha2.LlamaStackDistribution) { obj.Spec.Auth = &v1alpha2.AuthSpec{} },
