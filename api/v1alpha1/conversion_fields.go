@@ -92,6 +92,7 @@ var fieldMappings = []fieldMapping{
 	{hub: "spec.networking.tls.enabled"},
 	{hub: "spec.networking.tls.secretName"},
 	{hub: "spec.networking.tls.caBundles"},
+	{hub: "spec.networking.egress"},
 	{hub: "spec.networking.proxy"},
 	{hub: "spec.workload.scheduling"},
 	{hub: "spec.workload.imagePullSecrets"},

@@ -85,7 +85,7 @@ func WritesAllowedFrom(entry *metav1.ManagedFieldsEntry) bool {
 		} `json:"f:spec"`
 	}
 	return entry.APIVersion == GroupVersion.String() && entry.FieldsV1 != nil &&
-		json.Unmarshal(entry.FieldsV1.Raw, &fields) == nil && fields.Spec.Networking.AllowedFrom != nil
+		json.Unmarshal(entry.FieldsV1.GetRawBytes(), &fields) == nil && fields.Spec.Networking.AllowedFrom != nil
 }
 
 // legacyConfigMap is a reference to a ConfigMap in the form of v1alpha1.
@@ -123,10 +123,13 @@ func (s *LlamaStackDistributionSpec) usesV1alpha2Only() bool {
 	if s.Networking == nil {
 		return false
 	}
-	return s.Networking.Proxy != nil || s.Networking.describesEdge() || s.Networking.AllowedFrom.usesV1alpha2Only()
+	return s.Networking.Proxy != nil || s.Networking.Egress != nil || s.Networking.describesEdge() ||
+		s.Networking.AllowedFrom.usesV1alpha2Only()
 }
 
-func (a *AllowedFromSpec) usesV1alpha2Only() bool { return a != nil && (a.Pods != nil || a.Exclusive != nil) }
+func (a *AllowedFromSpec) usesV1alpha2Only() bool {
+	return a != nil && (a.Pods != nil || a.Exclusive != nil)
+}
 
 func (w *WorkloadSpec) usesV1alpha2Only() bool {
 	return w != nil && (w.Scheduling != nil || len(w.ImagePullSecrets) > 0 || w.PodMetadata != nil || w.Rollback != nil ||

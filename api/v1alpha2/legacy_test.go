@@ -45,7 +45,7 @@ func TestLegacySettingsOfConvertedObjects(t *testing.T) {
 	const allowing = `{server: {distribution: {}}, network: {allowedFrom: {namespaces: [a]}}}`
 	managedBy := func(version, fields string) func(*v1alpha2.LlamaStackDistribution) {
 		return func(obj *v1alpha2.LlamaStackDistribution) {
-			obj.ManagedFields = []metav1.ManagedFieldsEntry{{APIVersion: version, FieldsV1: &metav1.FieldsV1{Raw: []byte(fields)}}}
+			obj.ManagedFields = []metav1.ManagedFieldsEntry{{APIVersion: version, FieldsV1: metav1.NewFieldsV1(fields)}}
 		}
 	}
 	whole := v1alpha2.LegacySettings{
@@ -89,6 +89,10 @@ func TestLegacySettingsOfConvertedObjects(t *testing.T) {
 		},
 		"moved on to v1alpha2 by a part of allowedFrom": {
 			allowing, func(obj *v1alpha2.LlamaStackDistribution) { obj.Spec.Networking.AllowedFrom.Exclusive = new(true) },
+			v1alpha2.LegacySettings{},
+		},
+		"moved on to v1alpha2 by egress": {
+			allowing, func(obj *v1alpha2.LlamaStackDistribution) { obj.Spec.Networking.Egress = &v1alpha2.EgressSpec{} },
 			v1alpha2.LegacySettings{},
 		},
 		"moved on to v1alpha2 by authentication": {

@@ -32,10 +32,39 @@ type NetworkingSpec struct {
 	// +optional
 	AllowedFrom *AllowedFromSpec `json:"allowedFrom,omitempty"`
 
+	// Egress restricts what the server connects to with a NetworkPolicy.
+	// +optional
+	Egress *EgressSpec `json:"egress,omitempty"`
+
 	// Proxy is the HTTP proxy for the requests of the server. An absent field is that of the operator's settings, and an
 	// empty one means none.
 	// +optional
 	Proxy *ProxySpec `json:"proxy,omitempty"`
+}
+
+// EgressMode says what the server may connect to.
+// +kubebuilder:validation:Enum=Open;Providers
+type EgressMode string
+
+const (
+	// EgressOpen does not restrict the server.
+	EgressOpen EgressMode = "Open"
+	// EgressProviders allows what the spec names, and DNS.
+	EgressProviders EgressMode = "Providers"
+)
+
+// EgressSpec restricts what the server connects to.
+type EgressSpec struct {
+	// Mode is Open, the default, or Providers: only the endpoints, databases, issuers, tools and the proxy in the spec,
+	// and DNS.
+	// +optional
+	Mode *EgressMode `json:"mode,omitempty"`
+
+	// To are further egress rules, each a NetworkPolicyEgressRule of Kubernetes. They need mode Providers.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=100
+	To []apiextensionsv1.JSON `json:"to,omitempty"`
 }
 
 // ProxySpec configures an HTTP proxy.

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/utils/ptr"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
@@ -78,6 +79,7 @@ func (c *Cluster) surroundings(r *Converted) ogx.Surroundings {
 	}
 	in := build.NewInputs(cr)
 	in.NetworkPolicyFlag = c.Settings.NetworkPolicy
+	around.Egress = c.egressRules(cr)
 	around.Keys = c.keysIn(cr.Namespace)
 	if in.IgnoresAllowedFrom() && !slices.Contains(cr.Spec.Networking.AllowedFrom.Namespaces, objects.AllNamespaces) {
 		r.addOperatorProblem(problem.Problem{
@@ -87,6 +89,23 @@ func (c *Cluster) surroundings(r *Converted) ogx.Surroundings {
 		})
 	}
 	return around
+}
+
+// egressRules returns the rules of the NetworkPolicy for what the server connects to.
+func (c *Cluster) egressRules(cr *v1alpha2.LlamaStackDistribution) (rules []any) {
+	in, unresolved := c.inputs(cr)
+	if unresolved != nil {
+		return nil
+	}
+	list := in.EgressRules()
+	for i := range list {
+		rule, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&list[i])
+		if err != nil {
+			return nil // a rule that is not valid is a problem of the resource
+		}
+		rules = append(rules, rule)
+	}
+	return rules
 }
 
 // keysIn returns a function that returns the keys of the given ConfigMaps of a namespace.

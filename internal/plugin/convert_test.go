@@ -277,6 +277,11 @@ func TestConvertToOGXServerWarnsOfNetworkPolicies(t *testing.T) {
 			t.Errorf("%s%v: exit code %d:\n%s", c.text, c.args, r.code, r.err)
 		}
 	}
+	const egress = "apiVersion: llamastack.io/v1alpha2\nkind: LlamaStackDistribution\nmetadata: {name: a, namespace: own}\n" +
+		"spec: {distribution: {name: starter}, providers: {inference: {provider: vllm, endpoint: 'http://vllm:8000'}}, networking: {egress: {mode: Providers}}}\n"
+	if r := run(t, egress, "convert", "-f", "-", "--to", ogxVersion); !strings.Contains(r.out, "kubernetes.io/metadata.name: own") || r.code != cli.ExitOK {
+		t.Errorf("the operator's egress rules are not written out:\n%s%s", r.out, r.err)
+	}
 	restricted := run(t, fmt.Sprintf(old, ""), "convert", "-f", "-", "--to", ogxVersion, "--settings", flag)
 	if open := run(t, fmt.Sprintf(old, ""), "convert", "-f", "-", "--to", ogxVersion); !strings.Contains(restricted.out, "policy:\n      enabled: true\n") ||
 		!strings.Contains(open.out, "policy:\n      enabled: false\n") {

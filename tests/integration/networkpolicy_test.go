@@ -10,8 +10,11 @@ import (
 
 	networkingv1 "k8s.io/api/networking/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/names"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/framework/suite"
 )
@@ -26,13 +29,43 @@ func (e *env) disownAllowedFrom(name string) {
 		changed := false
 		for i := range cr.ManagedFields {
 			fields := cr.ManagedFields[i].FieldsV1
-			rest := ownedAllowedFrom.ReplaceAll(fields.Raw, nil)
-			changed, fields.Raw = changed || len(rest) < len(fields.Raw), rest
+			rest := ownedAllowedFrom.ReplaceAllString(fields.GetRawString(), "")
+			changed = changed || rest != fields.GetRawString()
+			fields.SetRawString(rest)
 		}
 		if !changed {
 			e.T.Fatalf("managed fields %v", cr.ManagedFields)
 		}
 		return suite.Admin.Update(e.T.Context(), cr) //nolint:wrapcheck // only logged
+	})
+}
+
+// Proves: R104, L-20 (a rule that the API server refuses is reported at its field).
+func TestEgressIsRestricted(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t)
+	e.StartOperator()
+	e.Apply(framework.Manifest("s", `distribution: {name: starter}
+providers: {inference: {provider: vllm, endpoint: "http://vllm.models.svc:8000"}}
+networking:
+  allowedFrom: {namespaces: [gateway], pods: {matchLabels: {app: gateway}}, exclusive: true}
+  egress: {mode: Providers, to: [{to: [{ipBlock: {cidr: 192.0.2.0/24}}]}]}`))
+	e.WaitReady("s")
+	var policy networkingv1.NetworkPolicy
+	framework.NoError(t, e.Get(&policy, names.NetworkPolicyName("s")))
+	if len(policy.Spec.PolicyTypes) != 2 || len(policy.Spec.Egress) != 3 || policy.Spec.Egress[0].To[0].IPBlock.CIDR != "192.0.2.0/24" {
+		t.Errorf("policy %+v", policy.Spec)
+	}
+	e.PatchSpec("s", `{"networking":{"egress":{"to":[{},{"to":[{"ipBlock":{"cidr":"192.0.2.1"}}]}]}}}`)
+	e.WaitCondition("s", v1alpha2.ConditionReady, metav1.ConditionFalse, string(problem.ObjectRejected),
+		"spec.networking.egress.to[1].to[0].ipBlock.cidr")
+	e.PatchSpec("s", `{"networking":{"egress":null,"allowedFrom":null}}`)
+	e.WaitReady("s")
+	framework.Eventually(t, 2*time.Minute, "the NetworkPolicy is gone", func() error {
+		if err := e.Get(&policy, names.NetworkPolicyName("s")); !apierrors.IsNotFound(err) {
+			return fmt.Errorf("reading it: %w", err)
+		}
+		return nil
 	})
 }
 

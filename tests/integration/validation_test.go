@@ -173,7 +173,7 @@ func TestResourcesOfThePagesAreAdmitted(t *testing.T) {
 		}
 	}
 	out, err := suite.Cluster.KubectlInput(t.Context(), strings.Join(documents, "\n---\n"), "apply", "--dry-run=server", "-f", "-")
-	if created := strings.Count(out, " created (server dry run)"); err != nil || created != len(documents) || shown["networking.md"] != 7 || shown["configuration-resources.md"] < 4 {
+	if created := strings.Count(out, " created (server dry run)"); err != nil || created != len(documents) || shown["networking.md"] != 8 || shown["configuration-resources.md"] < 4 {
 		t.Errorf("of %d resources %v, %d are admitted: %v\n%s", len(documents), shown, created, err, out)
 	}
 }

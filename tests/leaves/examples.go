@@ -19,6 +19,7 @@ import (
 // openJSON has the values of fields with any JSON, by path.
 var openJSON = map[string]string{
 	"spec.networking.expose":                 `true`,
+	"spec.networking.egress.to":              `{"to":[{"ipBlock":{"cidr":"192.0.2.0/24"}}]}`,
 	"spec.externalProviders":                 `{"inference":[{"providerId":"x","image":"registry.example/x:1","package":{"packageName":"x","providerType":"remote::x"}}]}`,
 	"spec.providers.inference":               `{"provider":"vllm","endpoint":"http://x:8000"}`,
 	"spec.providers.safety":                  `{"id":"x","provider":"code-scanner"}`,
@@ -43,7 +44,7 @@ var openJSON = map[string]string{
 
 // texts has the values of strings that cannot be "x", by path.
 var texts = map[string]string{
-	"spec.auth.provider": "kubernetes", "spec.disabled": "eval", "spec.workload.storage.mountPath": "/x",
+	"spec.networking.egress.mode": "Providers", "spec.auth.provider": "kubernetes", "spec.disabled": "eval", "spec.workload.storage.mountPath": "/x",
 	"spec.workload.rollback": "Never", "spec.workload.storage.accessModes": "ReadWriteMany", "spec.workload.storage.whenDeleted": "Retain",
 	"spec.resources.defaults.embeddingModel": "openai/y", "spec.resources.defaults.shield": "code-scanner",
 	"spec.storage.kv.type": "redis", "spec.storage.kv.endpoint": "x:6379", "spec.storage.sql.type": "postgres",

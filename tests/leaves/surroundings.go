@@ -25,6 +25,9 @@ var surroundings = map[string]func(*v1alpha2.LlamaStackDistributionSpec){
 	"spec.networking.proxy.noProxy": func(s *v1alpha2.LlamaStackDistributionSpec) {
 		s.Networking = &v1alpha2.NetworkingSpec{Proxy: &v1alpha2.ProxySpec{HTTPProxy: new("http://proxy:3128")}}
 	},
+	"spec.networking.egress.to": func(s *v1alpha2.LlamaStackDistributionSpec) {
+		s.Networking = &v1alpha2.NetworkingSpec{Egress: &v1alpha2.EgressSpec{Mode: new(v1alpha2.EgressProviders)}}
+	},
 	"spec.resources.vectorStores": func(s *v1alpha2.LlamaStackDistributionSpec) {
 		model := `{"name":"y","provider":"openai","modelType":"embedding","embeddingDimension":4}`
 		s.Resources = &v1alpha2.ResourcesSpec{Models: []apiextensionsv1.JSON{{Raw: []byte(model)}}}

@@ -74,6 +74,7 @@ var origins = []origin{
 	{kind: "HorizontalPodAutoscaler", field: "spec.metrics", specField: workload + "autoscaling.metrics"},
 	{kind: "HorizontalPodAutoscaler", field: "spec.behavior", specField: workload + "autoscaling.behavior"},
 	{kind: "HorizontalPodAutoscaler", field: "spec.maxReplicas", specField: workload + "autoscaling.maxReplicas"},
+	{kind: "NetworkPolicy", field: "spec.egress", specField: "spec.networking.egress.to"},
 	{kind: "Ingress", field: "spec.rules[0].host", specField: "spec.networking.expose.hostname"},
 	{kind: "HTTPRoute", field: "spec.hostnames[0]", specField: "spec.networking.expose.hostname"},
 	{kind: "Route", field: "spec.host", specField: "spec.networking.expose.hostname"},

@@ -74,6 +74,7 @@ func Build(ctx context.Context, in *Inputs) (*Desired, problem.List) {
 	d.problems.checkDataDir(params)
 	d.problems.checkOverrides(params, d.Distribution)
 	d.problems.checkAllowedFrom(params)
+	d.problems.checkEgress(in)
 	if interrupted(ctx, &d.problems.Collector) || d.problems.HasErrors() || in.Unresolved {
 		return d, d.problems.List()
 	}
@@ -170,6 +171,7 @@ func (d *Desired) params(in *Inputs) *objects.Params {
 		Legacy:                in.Legacy,
 		Expose:                in.Spec.Expose,
 		NetworkPolicy:         d.networkPolicy(in),
+		Egress:                in.EgressRules(),
 		Edge:                  d.Edge,
 		Passthrough:           d.passthrough(in),
 		Proxy:                 in.proxyVariables(),

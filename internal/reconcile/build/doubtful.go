@@ -64,7 +64,7 @@ func (in *Inputs) uses() []use {
 	backends := storage.Backends(in.CR.Spec.Storage)
 	for i := range backends {
 		add(ptr.Deref(backends[i].Endpoint, ""), backends[i].Path+".endpoint")
-		add(ptr.Deref(backends[i].Host, ""), backends[i].Path+".host")
+		add(databaseAddress(ptr.Deref(backends[i].Host, ""), backends[i].Port), backends[i].Path+".host")
 	}
 	return list
 }

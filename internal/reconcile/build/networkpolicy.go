@@ -76,8 +76,9 @@ func (r *report) checkAllowedFrom(p *objects.Params) {
 		}
 	}
 	if allowed.Pods != nil {
-		for _, e := range metav1validation.ValidateLabelSelector(allowed.Pods, metav1validation.LabelSelectorValidationOptions{},
-			field.NewPath("spec", "networking", "allowedFrom", "pods")) {
+		at := field.NewPath("spec", "networking", "allowedFrom", "pods")
+		options := metav1validation.LabelSelectorValidationOptions{}
+		for _, e := range metav1validation.ValidateLabelSelector(allowed.Pods, options, at) {
 			r.invalidField(e.Field, e.BadValue, e.Detail, "write it as in Kubernetes")
 		}
 	}

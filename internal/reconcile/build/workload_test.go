@@ -231,7 +231,7 @@ func TestNetworkPolicyFlag(t *testing.T) {
 			// Written in v1alpha2, the field makes a policy.
 			in.CR.ManagedFields = []metav1.ManagedFieldsEntry{{
 				APIVersion: v1alpha2.GroupVersion.String(),
-				FieldsV1:   &metav1.FieldsV1{Raw: []byte(`{"f:spec":{"f:networking":{"f:allowedFrom":{}}}}`)},
+				FieldsV1:   metav1.NewFieldsV1(`{"f:spec":{"f:networking":{"f:allowedFrom":{}}}}`),
 			}}
 			if !strings.Contains(d.Warnings.Message(), "write the field in v1alpha2 (kubectl apply --server-side)") ||
 				!slices.Contains(kinds(build(t, in).Objects), "NetworkPolicy/plain-stack-network-policy") {

@@ -53,18 +53,25 @@ func AllowsEdge(a *v1alpha2.AllowedFromSpec, edge *settings.Edge) bool {
 // NetworkPolicy returns the policy, or nil if it is not desired. It always admits the namespace of the operator, and
 // unless it is exclusive those of the resource and those that route to an exposed server.
 func NetworkPolicy(p *Params) *networkingv1.NetworkPolicy {
-	if !p.NetworkPolicy {
+	if !p.NetworkPolicy && len(p.Egress) == 0 {
 		return nil
 	}
-	return &networkingv1.NetworkPolicy{
+	policy := &networkingv1.NetworkPolicy{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "networking.k8s.io/v1", Kind: "NetworkPolicy"},
 		ObjectMeta: objectMeta(p.CR, names.NetworkPolicyName(p.CR.Name)),
 		Spec: networkingv1.NetworkPolicySpec{
 			PodSelector: metav1.LabelSelector{MatchLabels: names.Selector(p.CR.Name)},
-			PolicyTypes: []networkingv1.PolicyType{networkingv1.PolicyTypeIngress},
-			Ingress:     ingressRules(p),
+			Egress:      p.Egress,
 		},
 	}
+	if p.NetworkPolicy {
+		policy.Spec.PolicyTypes = []networkingv1.PolicyType{networkingv1.PolicyTypeIngress}
+		policy.Spec.Ingress = ingressRules(p)
+	}
+	if len(p.Egress) > 0 {
+		policy.Spec.PolicyTypes = append(policy.Spec.PolicyTypes, networkingv1.PolicyTypeEgress)
+	}
+	return policy
 }
 
 func ingressRules(p *Params) []networkingv1.NetworkPolicyIngressRule {

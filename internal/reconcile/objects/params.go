@@ -4,6 +4,7 @@ package objects
 
 import (
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	"k8s.io/utils/ptr"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
@@ -42,6 +43,8 @@ type Params struct {
 	Expose            parse.Expose
 	OperatorNamespace string
 	NetworkPolicy     bool
+	// Egress are the rules for what the server connects to; none means that it is not restricted.
+	Egress []networkingv1.NetworkPolicyEgressRule
 	// Edge is the resolved setting for exposing servers; an empty kind means an Ingress.
 	Edge settings.Edge
 	// Passthrough reports that the edge forwards TLS unterminated to the server's certificate.

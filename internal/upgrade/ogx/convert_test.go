@@ -197,6 +197,28 @@ func TestTheAPIServerAcceptsTheResult(t *testing.T) {
 
 const ogxHeader = "apiVersion: ogx.io/v1beta1\nkind: OGXServer\nmetadata: {name: s, namespace: own}\nspec:\n  distribution: {name: starter}\n"
 
+// Proves: R98, R104 (rules for egress are written out there, and are further rules here).
+func TestEgressIsConverted(t *testing.T) {
+	const rule = "{to: [{ipBlock: {cidr: 192.0.2.0/24}}]}"
+	for text, want := range map[string]string{
+		"egress: {mode: Providers}":                             "{enabled: true, policyTypes: [Egress], egress: [" + rule + "]}",
+		"egress: {mode: Providers}, allowedFrom: {labels: [x]}": "{enabled: true, policyTypes: [Ingress, Egress], egress: [" + rule + "], ingress: [{from: [{namespaceSelector: {matchExpressions: [{key: x, operator: Exists}]}}], ports: [{port: 8321, protocol: TCP}]}]}",
+		"egress: {mode: Open}":                                  "{enabled: false}",
+	} {
+		rules := []any{tree(t, rule)}
+		there, _ := ogx.From(tree(t, header+"  distribution: {name: starter}\n  networking: {"+text+"}"), ogx.Surroundings{Egress: rules})
+		got, _, _ := unstructured.NestedMap(there, "spec", "network", "policy")
+		if diff := cmp.Diff(tree(t, want), got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", text, diff)
+		}
+	}
+	back, findings := to(tree(t, ogxHeader+"  network: {policy: {egress: ["+rule+"]}}\n"))
+	got, _, _ := unstructured.NestedMap(back, "spec", "networking", "egress")
+	if diff := cmp.Diff(tree(t, "{mode: Providers, to: ["+rule+"]}"), got); diff != "" || len(lost(findings)) > 0 {
+		t.Errorf("back (-want +got):\n%s\n%v", diff, findings)
+	}
+}
+
 // Proves: R98 (rules for whole namespaces and the server's port become allowedFrom).
 func TestPoliciesBecomeAllowedFrom(t *testing.T) {
 	const a = "namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: a}}"
@@ -225,7 +247,7 @@ func TestPoliciesBecomeAllowedFrom(t *testing.T) {
 		"policy: {ingress: [{from: [{namespaceSelector: {matchExpressions: [{key: team, operator: Exists}]}}]}, {from: [{" + a + "}]}]}":                         {"{labels: [team], namespaces: [a]}", nil},
 		"policy: {ingress: [{from: [{namespaceSelector: {matchExpressions: [{key: kubernetes.io/metadata.name, operator: In, values: [a, b, a]}]}}]}]}":          {"{namespaces: [a, b]}", nil},
 		"policy: {ingress: [{from: [{namespaceSelector: {matchExpressions: [{key: team, operator: NotIn, values: [a]}]}}]}]}":                                    {"{namespaces: [own]}", []string{"spec.network.policy.ingress[0].from[0]"}},
-		"policy: {egress: [{to: [{ipBlock: {cidr: 10.0.0.0/8}}]}]}":                                                                                              {"{namespaces: [own]}", []string{"spec.network.policy.egress"}},
+		"policy: {egress: [{to: [{ipBlock: {cidr: 10.0.0.0/8}}]}]}":                                                                                              {"{namespaces: [own]}", nil},
 		"policy: {policyTypes: [Ingress, Egress]}":                                                                                                               {"{namespaces: [own]}", []string{"spec.network.policy.policyTypes"}},
 		"policy: {policyTypes: [Egress]}":                                                                                                                        {"", []string{"spec.network.policy.policyTypes"}},
 		"policy: {enabled: 'no'}":                                                                                                                                {"{namespaces: [own]}", []string{"spec.network.policy.enabled"}},

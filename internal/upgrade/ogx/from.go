@@ -43,6 +43,8 @@ var distributions = []string{"starter", "postgres-demo"}
 type Surroundings struct {
 	// NetworkPolicy means that its operator restricts a server without allowedFrom to its own namespace, too.
 	NetworkPolicy bool
+	// Egress are the rules of its NetworkPolicy for what the server connects to; none means that it is not restricted.
+	Egress []any
 	// Keys returns the keys of a ConfigMap; none for an unknown one. It may be nil.
 	Keys func(configMap string) []string
 }
@@ -75,6 +77,7 @@ func From(object map[string]any, around Surroundings) (map[string]any, []Finding
 	fromTLS(s, to, fromConversionRecord(s, object), &around)
 	fromExpose(s, to)
 	fromAllowedFrom(s, to, around.NetworkPolicy)
+	fromEgress(s, to, around.Egress)
 	fromModels(s, to, fromProviders(s, to))
 	for _, path := range []string{"spec.auth", "spec.externalProviders"} {
 		s.drop(path)
@@ -302,6 +305,29 @@ func fromAllowedFrom(s *source, to map[string]any, restricted bool) {
 		restricted = true
 	}
 	put(to, "spec.network.policy.enabled", restricted)
+}
+
+// fromEgress writes out the rules of the operator.
+func fromEgress(s *source, to map[string]any, rules []any) {
+	const path = "spec.networking.egress"
+	value, found := take[map[string]any](s, path)
+	restricted := value["mode"] == string(v1alpha2.EgressProviders)
+	if !found || !restricted && isEmpty(value["to"]) {
+		return
+	}
+	if !restricted || len(rules) == 0 {
+		s.lose(path, value, "", "")
+		return
+	}
+	types := []any{"Egress"}
+	if get(to, "spec.network.policy.enabled") == true {
+		types = []any{"Ingress", "Egress"}
+	}
+	put(to, "spec.network.policy.enabled", true)
+	put(to, "spec.network.policy.policyTypes", types)
+	put(to, "spec.network.policy.egress", rules)
+	s.review(path, "an OGXServer has the rules of today's providers, databases and issuers",
+		"change spec.network.policy.egress with them")
 }
 
 // serverPort returns the port of an OGXServer.

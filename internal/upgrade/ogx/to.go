@@ -145,7 +145,12 @@ func toAllowedFrom(s *source, to map[string]any) {
 		}
 	}
 	types, _ := policy["policyTypes"].([]any)
+	outbound, isList := policy["egress"].([]any)
 	switch {
+	case isList && len(outbound) > 0 && (len(types) == 0 || slices.Contains(types, any("Egress"))):
+		put(to, "spec.networking.egress", map[string]any{"mode": string(v1alpha2.EgressProviders), "to": outbound})
+		s.review(path+".egress", "the operator also allows what it knows of the spec, and DNS",
+			"remove the rules that it makes itself")
 	case !isEmpty(policy["egress"]):
 		s.lose(path+".egress", policy["egress"], "", "")
 	case slices.Contains(types, any("Egress")):
