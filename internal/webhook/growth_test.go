@@ -54,6 +54,8 @@ var growing = map[string]struct {
 	"volumes":                   {limits.Items, `"workload":{"overrides":{"volumes":[#]}}`, `{"name":"v#","emptyDir":{}}`},
 	"volumeMounts":              {limits.Items, `"workload":{"overrides":{"volumes":[{"name":"v","emptyDir":{}}],"volumeMounts":[#]}}`, `{"name":"v","mountPath":"/m#"}`},
 	"spread":                    {limits.Items, `"workload":{"replicas":2,"topologySpreadConstraints":[#]}`, `{"maxSkew":1,"topologyKey":"k#","whenUnsatisfiable":"ScheduleAnyway"}`},
+	"pods that may call":        {50, `"networking":{"allowedFrom":{"pods":{"matchLabels":{#}}}}`, `"k#":"v"`},
+	"egress rules":              {50, `"networking":{"egress":{"mode":"Providers","to":[#]}}`, `{"to":[{"ipBlock":{"cidr":"10.0.#.0/24"}}]}`},
 	"namespaces":                {limits.Items, `"networking":{"allowedFrom":{"namespaces":[#]}}`, `"n#"`},
 	"labels":                    {limits.Items, `"networking":{"allowedFrom":{"labels":[#]}}`, `"l#"`},
 	"expose":                    {100, `"networking":{"expose":{#}}`, `"k#":"v"`},
