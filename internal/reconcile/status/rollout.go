@@ -125,7 +125,8 @@ func RefusedSince(d *appsv1.Deployment) time.Time {
 
 // RollbackCause returns why the pods of a Deployment do not start, for an annotation.
 func RollbackCause(observed *pods.Observation, d *appsv1.Deployment) string {
-	return cmp.Or(observed.ExplainReplaced(), reasonOf(observed, d), "the volumes or the network of the pod could not be set up")
+	return cmp.Or(observed.ExplainReplaced(), reasonOf(observed, d),
+		"the volumes or the network of the pod could not be set up")
 }
 
 func withReason(text, reason string) string {
