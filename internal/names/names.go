@@ -60,8 +60,7 @@ const (
 	AnnotationServerLine = "llamastack.io/server-line"
 	// AnnotationBuild is the operator build that made the Deployment.
 	AnnotationBuild = "llamastack.io/operator-build"
-	// AnnotationFormerInputs is the AnnotationInputHash of the last earlier pod template whose pods were available, during
-	// a rollout.
+	// AnnotationFormerInputs is the AnnotationInputHash of the last earlier pod template whose pods were available.
 	AnnotationFormerInputs = "llamastack.io/former-inputs"
 	// AnnotationRolledBack is the AnnotationInputHash of the pod template that could not start and was rolled back.
 	AnnotationRolledBack = "llamastack.io/rolled-back-inputs"

@@ -92,8 +92,8 @@ func (r *Reconciler) formerOf(ctx context.Context, s *scope) (*appsv1.ReplicaSet
 // helps reports whether the pods of the current ReplicaSet fail to start for a reason that the former one lacks.
 func helps(resource string, current, former *appsv1.ReplicaSet, list []corev1.Pod, d *appsv1.Deployment) bool {
 	now, before := &current.Spec.Template.Spec, &former.Spec.Template.Spec
-	if equality.Semantic.DeepEqual(now, before) {
-		return false // such as with another value of a Secret
+	if equality.Semantic.DeepEqual(now, before) || status.WasComplete(d, current.Name) {
+		return false // such as with another value of a Secret, or with a database that was lost later
 	}
 	start := pods.Starting
 	if !status.RefusedSince(d).IsZero() {

@@ -110,8 +110,10 @@ func databaseFaults(t *testing.T, s stack, database *framework.Postgres, passwor
 	}
 	right := dsn("stack", "stack")
 	right(t, s)
-	unreachable := serverFault{condition: "StorageReachable", status: "False", text: "spec.storage", undo: right}
-	wrongUser, missing, stopped := unreachable, unreachable, unreachable
+	// Release line 0.7 connects when it starts.
+	refused := serverFault{condition: "DeploymentUpdated", status: "False", text: "Could not connect", undo: right, lossless: true}
+	wrongUser, missing := refused, refused
+	stopped := serverFault{condition: "StorageReachable", status: "False", text: "spec.storage"}
 	wrongUser.name, wrongUser.do = "PostgreSQL refuses the user", dsn("nobody", "stack")
 	missing.name, missing.do = "database does not exist", dsn("stack", "missing")
 	stopped.name, stopped.do = "PostgreSQL stops, and starts again", func(t *testing.T, _ stack) { t.Helper(); database.Stop() }

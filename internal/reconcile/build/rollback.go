@@ -15,18 +15,14 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
 )
 
-// formerInputs returns the hash of the inputs of the last Deployment before this one whose pods were available. It is
-// "" after the rollout, because a server that ran does not fail for the sake of the edit.
+// formerInputs returns the hash of the inputs of the last Deployment before this one whose pods were available, or "".
 func formerInputs(live *appsv1.Deployment, current string) string {
 	if live == nil {
 		return ""
 	}
 	last := live.Annotations[names.AnnotationInputHash]
-	switch {
-	case !isComplete(live):
+	if last == current || !isComplete(live) {
 		return live.Annotations[names.AnnotationFormerInputs]
-	case last == current:
-		return ""
 	}
 	return last
 }

@@ -82,29 +82,6 @@ func TestRollbackReturnsToTheFormerTemplate(t *testing.T) {
 	}
 }
 
-// Proves: R94 (a pod that was available is not the edit's fault: its database or its node fails later).
-func TestNoRollbackAfterTheRollout(t *testing.T) {
-	in, _, _ := edited(t)
-	in.Live = deployment(t, build(t, in).Objects)
-	in.Live.Status = appsv1.DeploymentStatus{AvailableReplicas: 1, Replicas: 1, UpdatedReplicas: 1}
-	d := build(t, in)
-	live := deployment(t, d.Objects)
-	if former, found := live.Annotations[names.AnnotationFormerInputs]; found {
-		t.Errorf("the Deployment keeps the former inputs %q", former)
-	}
-	live.Status = appsv1.DeploymentStatus{Replicas: 1, UpdatedReplicas: 1}
-	if d.MayRollBack(&in.CR.Spec, live) {
-		t.Error("rollback of a server that ran")
-	}
-	in.Live = live
-	in.CR.Spec.Workload.Overrides.Args = []string{"again"}
-	live.Status.AvailableReplicas = 1
-	got := deployment(t, build(t, in).Objects).Annotations[names.AnnotationFormerInputs]
-	if want := live.Annotations[names.AnnotationInputHash]; got != want {
-		t.Errorf("the former inputs after the next edit are %q, want %q", got, want)
-	}
-}
-
 func objectsOf[T any](list []objects.Object) (found []T) {
 	for _, o := range list {
 		if o, ok := o.(T); ok {

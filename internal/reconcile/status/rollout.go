@@ -114,6 +114,13 @@ func reasonOf(observed *pods.Observation, d *appsv1.Deployment) string {
 		pods.RemedyMark + RefusedRemedy
 }
 
+// WasComplete reports whether the pods of a Deployment's current ReplicaSet were available once. Kubernetes keeps this
+// condition until the next rollout.
+func WasComplete(d *appsv1.Deployment, replicaSet string) bool {
+	c := deploymentCondition(d, appsv1.DeploymentProgressing)
+	return c.Reason == "NewReplicaSetAvailable" && strings.Contains(c.Message, `"`+replicaSet+`"`)
+}
+
 // RefusedSince returns since when the API server refuses the pods of a Deployment, or zero.
 func RefusedSince(d *appsv1.Deployment) time.Time {
 	refused := deploymentCondition(d, appsv1.DeploymentReplicaFailure)
