@@ -320,10 +320,18 @@ func (d *Desired) hold(in *Inputs, p *objects.Params) {
 }
 
 func podSpecOf(list []objects.Object) *corev1.PodSpec {
-	for _, o := range list {
-		if d, ok := o.(*appsv1.Deployment); ok {
-			return &d.Spec.Template.Spec
-		}
+	if d := deploymentIn(list); d != nil {
+		return &d.Spec.Template.Spec
 	}
 	return &corev1.PodSpec{}
+}
+
+// deploymentIn returns the Deployment among the objects, or nil.
+func deploymentIn(list []objects.Object) *appsv1.Deployment {
+	for _, o := range list {
+		if d, ok := o.(*appsv1.Deployment); ok {
+			return d
+		}
+	}
+	return nil
 }

@@ -3,6 +3,7 @@
 package build
 
 import (
+	"cmp"
 	"maps"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -38,14 +39,8 @@ func (d *Desired) IsHeld() bool { return d.HeldBuild != "" || d.RolledBack != ""
 
 // ReplacesOnlyPod reports whether a new pod template stops all pods before a new one starts.
 func (d *Desired) ReplacesOnlyPod() bool {
-	for _, list := range [][]objects.Object{d.Objects, d.Held} {
-		for _, o := range list {
-			if live, ok := o.(*appsv1.Deployment); ok {
-				return live.Spec.Strategy.Type == appsv1.RecreateDeploymentStrategyType && ptr.Deref(live.Spec.Replicas, 1) > 0
-			}
-		}
-	}
-	return false
+	o := cmp.Or(deploymentIn(d.Objects), deploymentIn(d.Held))
+	return o != nil && o.Spec.Strategy.Type == appsv1.RecreateDeploymentStrategyType && ptr.Deref(o.Spec.Replicas, 1) > 0
 }
 
 // MayRollBack reports whether the pods of a Deployment with the desired template could be replaced by those of the
@@ -63,12 +58,7 @@ func (d *Desired) MayRollBack(spec *v1alpha2.LlamaStackDistributionSpec, live *a
 
 // Rollback returns the Deployment with the pod template of its former ReplicaSet, and records why.
 func (d *Desired) Rollback(former *appsv1.ReplicaSet, cause string) *appsv1.Deployment {
-	var rolledBack *appsv1.Deployment
-	for _, o := range d.Objects {
-		if desired, ok := o.(*appsv1.Deployment); ok {
-			rolledBack = desired.DeepCopy()
-		}
-	}
+	rolledBack := deploymentIn(d.Objects).DeepCopy()
 	if rolledBack == nil {
 		return nil
 	}

@@ -280,18 +280,12 @@ func (g *Gatherer) readBundle(ctx context.Context, cr *v1alpha2.LlamaStackDistri
 }
 
 // caBundles reads the ConfigMaps of further CA bundles.
-func caBundles(ctx context.Context, in *build.Inputs, r *referenceReader) ([]build.CABundleFact, *problem.Problem) {
+func (g *Gatherer) caBundles(ctx context.Context, in *build.Inputs, r *referenceReader) ([]build.CABundleFact,
+	*problem.Problem) {
 	list := in.AllCABundles()
 	for i := range list {
-		key := types.NamespacedName{Namespace: list[i].Namespace, Name: list[i].Name}
-		cm, err := r.configMap(ctx, key)
-		switch {
-		case err != nil:
-			return nil, lookupFailed(v1alpha2.ConditionConfigGenerated, list[i].Path, "ConfigMap "+key.String(), err)
-		case cm == nil:
-			list[i].State = build.Missing
-		default:
-			list[i].Data = cm.Data
+		if p := g.readBundle(ctx, in.CR, &list[i], list[i].Path, r); p != nil {
+			return nil, p
 		}
 	}
 	return list, nil

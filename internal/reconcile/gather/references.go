@@ -33,7 +33,7 @@ func (g *Gatherer) references(ctx context.Context, in *build.Inputs, problems *p
 	problems.AddFound(f)
 	in.CABundle, f = g.caBundle(ctx, in, o)
 	problems.AddFound(f)
-	in.CABundles, f = caBundles(ctx, in, o)
+	in.CABundles, f = g.caBundles(ctx, in, o)
 	problems.AddFound(f)
 	service, f := g.platformBundle(ctx, types.NamespacedName{Namespace: in.CR.Namespace, Name: build.ServiceBundle}, o)
 	in.ServiceCA = build.CertificatesIn(service)
