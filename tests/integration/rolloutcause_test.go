@@ -5,6 +5,7 @@ package integration
 import (
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -20,8 +21,9 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/framework/suite"
 )
 
-// nextReady makes a change and returns the condition Ready of the first write of the status that follows.
-func (e *env) nextReady(name string, change func()) *metav1.Condition {
+// statusAfter makes a change and returns the first status of the writes that follow that is wanted. A watch also sees
+// conditions that are gone before a poll reads them.
+func (e *env) statusAfter(name string, change func(), wanted func(*v1alpha2.LlamaStackDistributionStatus) bool) *v1alpha2.LlamaStackDistributionStatus {
 	e.T.Helper()
 	list := &v1alpha2.LlamaStackDistributionList{}
 	framework.NoError(e.T, suite.Admin.List(e.T.Context(), list, client.InNamespace(e.Name)))
@@ -35,13 +37,20 @@ func (e *env) nextReady(name string, change func()) *metav1.Condition {
 		select {
 		case event := <-w.ResultChan():
 			cr, ok := event.Object.(*v1alpha2.LlamaStackDistribution)
-			if event.Type == watch.Modified && ok && cr.Name == name {
-				return meta.FindStatusCondition(cr.Status.Conditions, v1alpha2.ConditionReady)
+			if event.Type == watch.Modified && ok && cr.Name == name && wanted(&cr.Status) {
+				return &cr.Status
 			}
 		case <-deadline:
-			e.T.Fatalf("the status of %s does not change", name)
+			e.T.Fatalf("no status of %s is the wanted one", name)
 		}
 	}
+}
+
+// nextReady makes a change and returns the condition Ready of the first write of the status that follows.
+func (e *env) nextReady(name string, change func()) *metav1.Condition {
+	e.T.Helper()
+	status := e.statusAfter(name, change, func(*v1alpha2.LlamaStackDistributionStatus) bool { return true })
+	return meta.FindStatusCondition(status.Conditions, v1alpha2.ConditionReady)
 }
 
 // Proves: WAIT (kubectl wait cannot succeed by the Ready of before a Secret or ConfigMap changed: the first write of the
@@ -110,8 +119,12 @@ workload:
 	e.Quiet(op)
 	want := e.Deployment("s")
 	revision := e.Revision("s")
-	e.Kubectl("rollout", "undo", "deployment/s", "--to-revision="+before)
-	e.WaitCondition("s", v1alpha2.ConditionDeploymentUpdated, metav1.ConditionFalse, v1alpha2.ReasonUndoReverted, "edit the custom resource instead")
+	e.statusAfter("s", func() { e.Kubectl("rollout", "undo", "deployment/s", "--to-revision="+before) },
+		func(s *v1alpha2.LlamaStackDistributionStatus) bool {
+			updated := meta.FindStatusCondition(s.Conditions, v1alpha2.ConditionDeploymentUpdated)
+			return updated != nil && updated.Reason == v1alpha2.ReasonUndoReverted &&
+				updated.Status == metav1.ConditionFalse && strings.Contains(updated.Message, "edit the custom resource instead")
+		})
 	e.WaitReady("s")
 	e.Quiet(op)
 	got := e.Deployment("s")

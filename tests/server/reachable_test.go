@@ -114,12 +114,16 @@ func storageFaults(t *testing.T, database *framework.Postgres, name, password st
 			return nil
 		})
 	}
+	// A server connects again faster than two statements follow each other: a rename needs a database that accepts no
+	// connections.
 	rename := func(from, to string) func() {
 		return func() {
+			database.Query(t, fmt.Sprintf("ALTER DATABASE %s ALLOW_CONNECTIONS false", from))
 			framework.Eventually(t, bootTimeout, "the database has another name", func() error {
 				database.Disconnect(t, from)
-				return database.Try(t, fmt.Sprintf("ALTER DATABASE %s RENAME TO %s", from, to)) // the server may just have connected
+				return database.Try(t, fmt.Sprintf("ALTER DATABASE %s RENAME TO %s", from, to)) // connections may still be ending
 			})
+			database.Query(t, fmt.Sprintf("ALTER DATABASE %s ALLOW_CONNECTIONS true", to))
 		}
 	}
 	change := func(to string) func() {
