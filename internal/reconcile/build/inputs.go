@@ -79,7 +79,7 @@ type Inputs struct {
 	// HashKey is the operator's random key for hashes of secret values; empty in tools without a cluster.
 	HashKey secret.Value
 	Build   string
-	// Databases are the databases of spec.storage, with other custom resources that use them.
+	// Databases are the result of FindDatabases, with other custom resources that use them.
 	Databases []Database
 	// Live is the live Deployment, or nil.
 	Live *appsv1.Deployment

@@ -20,20 +20,23 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/storage"
 )
 
-// The fields of a backend that name a Redis, and a PostgreSQL server without a connection string.
+// The fields of a backend that name a Redis, and a PostgreSQL without a connection string.
 const fieldEndpoint, fieldHost = ".endpoint", ".host"
 
-// Database is a database of spec.storage.
+// Database is a database of a server.
 type Database struct {
 	// Path is the field that names it.
 	Path string
+	// IsRedis tells a Redis from a PostgreSQL.
+	IsRedis bool
 	// Hash is the keyed hash of its host, port, name and user.
 	Hash string
 	// Others are other custom resources with the same database.
 	Others []types.NamespacedName
 }
 
-// FindDatabases returns the databases of spec.storage whose address is known; nil without a hash key.
+// FindDatabases returns the databases of spec.storage and of the configuration whose address is known; nil without a
+// hash key.
 func (in *Inputs) FindDatabases() []Database {
 	if in.HashKey.Empty() {
 		return nil
@@ -48,7 +51,7 @@ func (in *Inputs) FindDatabases() []Database {
 		for _, part := range append([]string{"database", system, host}, parts...) {
 			h.Text(part)
 		}
-		found = append(found, Database{Path: path, Hash: h.Sum()})
+		found = append(found, Database{Path: path, IsRedis: system == "redis", Hash: h.Sum()})
 	}
 	backends := storage.Backends(in.CR.Spec.Storage)
 	for i := range backends {
@@ -65,6 +68,14 @@ func (in *Inputs) FindDatabases() []Database {
 		if user := ptr.Deref(b.User, ""); b.Host != nil {
 			port := strconv.Itoa(int(ptr.Deref(b.Port, 5432)))
 			add(b.Path+fieldHost, "postgres", *b.Host, port, ptr.Deref(b.Database, user), user)
+		}
+	}
+	path, connections := in.configConnections()
+	for _, c := range connections {
+		if c.system == "redis" {
+			add(path, c.system, c.host, c.port)
+		} else {
+			add(path, c.system, c.host, c.port, c.database, c.user)
 		}
 	}
 	return found
@@ -99,11 +110,17 @@ func (r *report) warnSharedDatabases(in *Inputs) {
 		}
 		warned = append(warned, d.Hash)
 		fix := "create a database for each with CREATE DATABASE, and name it in "
-		if backend, isRedis := strings.CutSuffix(d.Path, fieldEndpoint); isRedis {
+		backend, isPart := strings.CutSuffix(d.Path, fieldHost)
+		switch {
+		case d.IsRedis:
 			fix = "run a Redis for each"
-		} else if backend, inSpec := strings.CutSuffix(backend, fieldHost); inSpec {
+		case isPart:
 			fix += backend + ".database"
-		} else {
+		case d.Path == PathOverride:
+			fix += "the configuration or its variables"
+		case d.Path == pathVariables:
+			fix += "its variable, such as POSTGRES_DB"
+		default:
 			fix += "the Secret"
 		}
 		names := make([]string, len(d.Others))

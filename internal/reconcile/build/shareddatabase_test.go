@@ -3,17 +3,22 @@
 package build
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 )
 
 // storing returns the inputs of a custom resource in a namespace with this connection string and this Redis.
@@ -102,6 +107,72 @@ func TestFindDatabases(t *testing.T) {
 	for _, value := range []string{"127.0.0.1", "[::1]", "localhost"} {
 		if got := hashesOf(storing("ai", "", value+":6379")); got != "" {
 			t.Errorf("%s is in each pod, got %s", value, got)
+		}
+	}
+}
+
+// Proves: R95 (the databases of the user's own configuration, and of a base with variables, count as those of the spec).
+func TestFindDatabasesOfConfigurations(t *testing.T) {
+	const byVariables = `storage:
+  backends:
+    kv: {type: kv_redis, host: "${env.REDIS_HOST:=redis}", port: 6379}
+    kv_local: {type: kv_sqlite, db_path: /x}
+    sql: {type: sql_postgres, host: "${env.POSTGRES_HOST:=localhost}", port: "${env.POSTGRES_PORT:=5432}", db: "${env.POSTGRES_DB:=state}", user: "${env.POSTGRES_USER}"}
+`
+	line, _ := catalog.Get("1.5")
+	const byURI = `{storage: {backends: {sql: {type: sql_postgres, connection_string: "${env.DSN}"}}}}`
+	want := hashesOf(storing("ai", "postgresql://u:p@db/state", ""))
+	withRedis := hashesOf(storing("ai", "postgresql://u:p@db/state", "redis"))
+	redis := hashesOf(storing("ai", "", "redis"))
+	fromSecret := &corev1.EnvVarSource{SecretKeyRef: &corev1.SecretKeySelector{LocalObjectReference: corev1.LocalObjectReference{Name: "pg"}, Key: "value"}}
+	host, user := corev1.EnvVar{Name: "POSTGRES_HOST", Value: "db"}, corev1.EnvVar{Name: "POSTGRES_USER", Value: "u"}
+	for name, c := range map[string]struct {
+		config  string
+		env     []corev1.EnvVar
+		secret  string
+		envFrom string
+		want    string
+	}{
+		"variables":                {config: byVariables, env: []corev1.EnvVar{host, user}, want: withRedis},
+		"a variable of a Secret":   {config: byVariables, env: []corev1.EnvVar{{Name: "POSTGRES_HOST", ValueFrom: fromSecret}, user}, secret: "db", want: withRedis},
+		"all variables of one":     {config: byVariables, env: []corev1.EnvVar{host}, envFrom: "POSTGRES_USER", secret: "u", want: withRedis},
+		"another user":             {config: byVariables, env: []corev1.EnvVar{host, {Name: "POSTGRES_USER", Value: "v"}}, want: "another"},
+		"without a user":           {config: byVariables, env: []corev1.EnvVar{host}, want: redis},
+		"beside the server":        {config: byVariables, env: []corev1.EnvVar{user}, want: redis},
+		"a variable of a variable": {config: byVariables, env: []corev1.EnvVar{{Name: "POSTGRES_HOST", Value: "$(X)"}, user}, want: redis},
+		"a connection string":      {config: byURI, env: []corev1.EnvVar{{Name: "DSN", ValueFrom: fromSecret}}, secret: "postgresql://u:p@db/state", want: want},
+		"no configuration":         {config: "a: [", want: ""},
+	} {
+		for _, isBase := range []bool{false, true} {
+			in := storing("ai", "", "")
+			in.CR.Spec.Storage, in.Distribution = nil, &settings.Distribution{Line: line}
+			in.CR.Spec.Workload = &v1alpha2.WorkloadSpec{Overrides: &v1alpha2.WorkloadOverrides{Env: c.env}}
+			ref := objects.Reference{Kind: objects.KindSecret, Namespace: "ai", Name: "pg"}
+			if c.envFrom != "" {
+				in.CR.Spec.Workload.Overrides.EnvFrom = []corev1.EnvFromSource{{SecretRef: &corev1.SecretEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: "pg"}}}}
+			}
+			AddPodReference(in, ref, Lookup{}, map[string][]byte{cmp.Or(c.envFrom, "value"): []byte(c.secret)})
+			path := PathOverride
+			if isBase {
+				path = pathVariables
+				in.Distribution.Base, _ = serverconfig.ParseBase("", []byte(c.config))
+			} else {
+				in.CR.Spec.OverrideConfig, in.Override = &v1alpha2.OverrideConfigSpec{}, &OverrideFact{Content: []byte(c.config)}
+			}
+			if name == "variables" && isBase {
+				in.CR.Spec.Storage = &v1alpha2.StateStorageSpec{KV: &v1alpha2.KVStorageSpec{}}
+				if got := hashesOf(in); got != want {
+					t.Errorf("with a kv of the spec: %+v", in.Databases)
+				}
+				in.CR.Spec.Storage = nil
+			}
+			got := hashesOf(in)
+			if c.want == "another" && got != withRedis && len(in.Databases) == 2 {
+				continue
+			}
+			if got != c.want || len(in.Databases) > 0 && in.Databases[0].Path != path {
+				t.Errorf("%s: %+v, want %s", name, in.Databases, c.want)
+			}
 		}
 	}
 }
