@@ -7,6 +7,7 @@ import (
 	"maps"
 	"net"
 	"net/url"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -27,9 +28,11 @@ import (
 // warnDoubtful warns of values that are valid, and with which a server probably does not work.
 func (r *report) warnDoubtful(in *Inputs) {
 	r.warnLocalhost(in)
+	r.warnHosts(in)
 	r.warnMemory(&in.CR.Spec)
 	r.checkProxy(in)
 	r.warnUnverified(&in.CR.Spec)
+	r.warnLiteralSecrets(in)
 	r.warnEmptyVariables(in)
 }
 
@@ -111,6 +114,16 @@ func (r *report) warnLocalhost(in *Inputs) {
 			r.warn(problem.NoEffect, u.path, "is an address in the pod of the server itself, not on your machine or on the "+
 				"node",
 				"write the address of a Service, such as vllm.models.svc; ignore this if a sidecar answers there")
+		}
+	}
+}
+
+// warnHosts warns of hosts that no name server knows, such as the placeholder of an example.
+func (r *report) warnHosts(in *Inputs) {
+	for _, u := range in.uses() {
+		if strings.ContainsAny(u.host(), "<>{}()\"'`|\\^*,;!$&+= ") {
+			r.warn(problem.InvalidField, u.path, "has a character that no host name has",
+				"write the address of your server, such as http://vllm.models.svc:8000")
 		}
 	}
 }
@@ -235,6 +248,23 @@ func (r *report) warnUnverified(spec *v1alpha2.LlamaStackDistributionSpec) {
 			r.warn(problem.Unprotected, fmt.Sprintf("%s.env[%d]", objects.PathOverrides, i), "the server does not verify the "+
 				"certificate: everyone on the way can read keys and data, and change them",
 				"remove the variable, and set the CA certificates of the other side in "+PathCABundle)
+		}
+	}
+}
+
+// secretVariable matches the names of variables that have credentials.
+var secretVariable = regexp.MustCompile(`(?i)(^|_)(API_?KEY|TOKEN|PASSWORD|SECRET|SECRET_KEY|SECRET_ACCESS_KEY)$`)
+
+// minLiteralSecret is the length from which a value is taken for a credential; "fake" and "none" stand for no key.
+const minLiteralSecret = 16
+
+// warnLiteralSecrets warns of variables with a credential that is not in a Secret.
+func (r *report) warnLiteralSecrets(in *Inputs) {
+	for i, v := range in.userVariables() {
+		if len(v.Value) >= minLiteralSecret && secretVariable.MatchString(v.Name) && !strings.Contains(v.Value, "$(") {
+			r.warn(problem.LiteralSecret, fmt.Sprintf("%s.env[%d].value", objects.PathOverrides, i),
+				"is a secret, and anyone who can read the custom resource or its Deployment can read it",
+				"put it into a Secret, and refer to it with valueFrom.secretKeyRef")
 		}
 	}
 }

@@ -33,6 +33,7 @@ func TestDoubtfulAddressesGetAWarning(t *testing.T) {
 		"127.0.0.1 in settings":                    {"providers: {inference: {provider: vllm, settings: {base_url: 'http://127.0.0.1:8000/v1'}}}", provider + "settings.base_url\n"},
 		"an IPv6 address":                          {"providers: {inference: {provider: vllm, endpoint: 'http://[::1]:8000'}}", provider + "endpoint\n"},
 		"every address":                            {"providers: {inference: {provider: vllm, endpoint: 'http://0.0.0.0:8000'}}", provider + "endpoint\n"},
+		"a placeholder":                            {"providers: {inference: {provider: vllm, endpoint: 'http://<your-vllm>:8000/v1'}}", "Warning InvalidField spec.providers.inference.endpoint\n"},
 		"a name that begins so":                    {"providers: {inference: {provider: vllm, endpoint: 'http://localhost.example.com'}}", ""},
 		"a tool on localhost":                      {"resources: {tools: [{name: 'mcp::a', endpoint: 'http://localhost:9000/mcp'}]}\nproviders: {toolRuntime: {provider: model-context-protocol}}", "Warning NoEffect spec.resources.tools[0].endpoint\n"},
 		"Redis on localhost":                       {"storage: {kv: {type: redis, endpoint: 'localhost:6379'}}", "Warning NoEffect spec.storage.kv.endpoint\n"},
@@ -65,6 +66,8 @@ func TestDoubtfulPodsGetAWarning(t *testing.T) {
 	const memory, workers = "Warning InvalidField spec.workload.resources.limits.memory\n", "Warning NoEffect spec.workload.workers\n"
 	const stores, port = "Warning EphemeralState spec.workload.workers\n", "spec.workload.overrides.env[0]\n"
 	for name, c := range map[string]struct{ spec, want string }{
+		"a key in the spec":                 {"workload: {overrides: {env: [{name: OPENAI_API_KEY, value: sk-0123456789abcdef}]}}", "Warning LiteralSecret spec.workload.overrides.env[0].value\n"},
+		"no key":                            {"workload: {overrides: {env: [{name: VLLM_API_TOKEN, value: fake}, {name: MAX_TOKENS, value: '0123456789abcdef'}, {name: A_TOKEN, value: $(ANOTHER_VARIABLE)}]}}", ""},
 		"enough memory":                     {"workload: {resources: {limits: {memory: 512Mi}}}", ""},
 		"too little memory":                 {"workload: {resources: {limits: {memory: 128Mi}}}", memory},
 		"bytes":                             {"workload: {resources: {limits: {memory: 2}}}", memory},
