@@ -32,7 +32,7 @@ func (p *page) authentication() {
 		}
 	}
 	p.b.WriteString("## Authentication\n\nThe values of `spec.auth.provider`, with their fields in `spec.auth.settings`. See " +
-		"[Who may call the server](auth.md).\n\n")
+		"[Authentication and authorization](auth.md).\n\n")
 	for _, name := range slices.Sorted(maps.Keys(variants)) {
 		var lines []string
 		for _, v := range variants[name] {

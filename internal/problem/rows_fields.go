@@ -59,8 +59,8 @@ var fieldRows = []Row{
 		Meaning: "The server is exposed without a host name, or an older LlamaStackDistribution is exposed under the same " +
 			"one, or has none either. The older one gets no warning.",
 		Example: Problem{
-			Severity: Warning, Path: "spec.networking.expose", Detail: "the Ingress has no host name: it receives requests " +
-				"for every host name that no other one has",
+			Severity: Warning, Path: "spec.networking.expose", Detail: "the Ingress has no host name: it acts as a " +
+				"catch-all for the host names that no other one has",
 			Fix: "set spec.networking.expose.hostname, or domain in the key edge of the ConfigMap llama-stack-operator-config",
 		},
 		Remedy: "Set a host name that no other server has.",

@@ -84,7 +84,7 @@ func (a *access) write(out *bytes.Buffer, name string) error {
 		rows = append(rows,
 			[]string{"-", "permit", "all", "all", "its owner, and who shares a role, team, project or namespace with the " +
 				"owner", "the server's default"},
-			[]string{"-", "permit", "all", "what nobody owns", "every user", "the server's default"})
+			[]string{"-", "permit", "all", "unowned resources", "every user", "the server's default"})
 	default:
 		for i, rule := range auth.Resources {
 			effect, scope := rule.scope()

@@ -140,7 +140,7 @@ func (r *report) checkExpose(in *Inputs) {
 		}
 	case in.isHostless():
 		r.warn(problem.HostnameNotUnique, pathExpose,
-			fmt.Sprintf("the %s has no host name: it receives requests for every host name that no other one has", edge.Kind),
+			fmt.Sprintf("the %s has no host name: it acts as a catch-all for the host names that no other one has", edge.Kind),
 			fmt.Sprintf("set %s.hostname, or domain in the key %s of the ConfigMap %s", pathExpose, settings.KeyEdge,
 				settings.ConfigMapName))
 	}

@@ -118,8 +118,7 @@ func setSecretsResolved(f *Facts, s *Status) {
 	default:
 		set(f, s, kind, metav1.ConditionTrue, v1alpha2.ReasonAllSecretsFound,
 			//nolint:gosec // a CR has far fewer
-			"Resolved "+count(int32(f.SecretCount), "secret reference",
-				"secret references"))
+			count(int32(f.SecretCount), "secret reference", "secret references")+" resolved")
 	}
 }
 

@@ -51,7 +51,7 @@ var reasons = []Reason{
 	},
 	{
 		v1alpha2.ConditionSecretsResolved, metav1.ConditionTrue, v1alpha2.ReasonAllSecretsFound,
-		"Every Secret and key that the spec refers to exists.", "Resolved 2 secret references", "",
+		"Every Secret and key that the spec refers to exists.", "2 secret references resolved", "",
 	},
 	{
 		v1alpha2.ConditionSecretsResolved, metav1.ConditionTrue, v1alpha2.ReasonNoSecrets,
