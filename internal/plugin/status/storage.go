@@ -60,8 +60,9 @@ var databaseErrors = []databaseError{
 	},
 	{
 		text: regexp.MustCompile(`type "vector" does not exist|vector type not found|unknown type: public\.vector|` +
-			`extension "vector" (is not available|has no)`),
-		remedy: "the database lacks the extension pgvector: install it, and run CREATE EXTENSION vector in the database",
+			`extension "vector" (is not available|has no)|permission denied to create extension "vector"`),
+		remedy: "the database lacks the extension pgvector: install it, and run CREATE EXTENSION vector in the database as " +
+			"a superuser",
 	},
 	{
 		text:   regexp.MustCompile(`database ".*" does not exist`),

@@ -56,14 +56,20 @@ func TestStatusShowsWhyTheServerCannotReadItsStores(t *testing.T) {
 
 // Proves: R95 (a server that ends because of its database gets the same advice).
 func TestStatusShowsWhyTheServerEndedAtItsDatabase(t *testing.T) {
-	logs := func(context.Context, string, string, *corev1.PodLogOptions) (io.ReadCloser, error) {
-		return io.NopCloser(strings.NewReader("connecting\nasyncpg.exceptions.InvalidCatalogNameError: database \"state\" does not exist\n")), nil
-	}
-	cr := stack(t, "my-stack", "DeploymentUpdated=False RolloutInProgress: 0 of 1 pods are available: the server ended with exit code 1",
-		"Ready=False RolloutInProgress: x")
-	out, _ := runWithLogs(t, fakecluster.New(t, cr, startingPod(crashing(1, "Error"))), logs, "my-stack")
-	if !strings.Contains(out, "  What to do: create the database, or correct its name in the connection string\n") {
-		t.Error(out)
+	for line, remedy := range map[string]string{
+		`asyncpg.exceptions.InvalidCatalogNameError: database "state" does not exist`:                                  "create the database, or correct its name",
+		`asyncpg.exceptions.FeatureNotSupportedError: extension "vector" is not available`:                             "CREATE EXTENSION vector",
+		`RuntimeError: Failed to create vector extension for PGVector: permission denied to create extension "vector"`: "CREATE EXTENSION vector",
+	} {
+		logs := func(context.Context, string, string, *corev1.PodLogOptions) (io.ReadCloser, error) {
+			return io.NopCloser(strings.NewReader("connecting\n" + line + "\n")), nil
+		}
+		cr := stack(t, "my-stack", "DeploymentUpdated=False RolloutInProgress: 0 of 1 pods are available: the server ended with exit code 1",
+			"Ready=False RolloutInProgress: x")
+		out, _ := runWithLogs(t, fakecluster.New(t, cr, startingPod(crashing(1, "Error"))), logs, "my-stack")
+		if _, text, found := strings.Cut(out, "  What to do: "); !found || !strings.Contains(text, remedy) {
+			t.Errorf("%s\n%s", line, out)
+		}
 	}
 }
 
