@@ -87,7 +87,7 @@ func (f *Follower) Start(ctx context.Context) error {
 		case ctx.Err() != nil || errors.Is(err, errNoAPI):
 		case apierrors.IsForbidden(err):
 			if reported != err.Error() {
-				log.Info("not permitted to read the cluster's TLS profile; the profile Intermediate applies", "cause", err.Error())
+				log.Info("not permitted to read the TLS profile of the cluster; Intermediate applies", "cause", err.Error())
 			}
 			reported = err.Error()
 		default:
