@@ -51,6 +51,7 @@ func (c *check) container(container *corev1.Container, seen map[string]bool, at 
 	c.environment(container.Env, at.Child("env"))
 	c.environmentFrom(container.EnvFrom, at.Child("envFrom"))
 	c.mounts(container.VolumeMounts, at.Child("volumeMounts"))
+	c.resources(&container.Resources, at.Child("resources"))
 }
 
 // environment checks environment variables. Only the last one of each name is used in a pod.
