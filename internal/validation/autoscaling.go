@@ -135,15 +135,14 @@ func (c *check) metricTarget(s *metricSource, at *field.Path) {
 		}
 	}
 	set = slices.DeleteFunc(set, func(name string) bool { return !slices.Contains(s.targets, name) })
-	switch len(set) {
-	case 0:
+	switch {
+	case len(set) == 0:
 		fix := "set the value to aim at"
 		if len(s.targets) > 1 {
 			fix += ", or " + s.targets[1]
 		}
 		c.missing(at.Child(s.targets[0]), fix)
-	case 1:
-	default:
+	case len(set) > 1 && s.kind != autoscalingv2.ObjectMetricSourceType:
 		c.add(at.Child(set[1]), field.ErrorTypeForbidden, nil, "and "+set[0]+" exclude each other", "keep one of them")
 	}
 }
@@ -162,6 +161,9 @@ func (c *check) scalingRules(rules *autoscalingv2.HPAScalingRules, at *field.Pat
 	}
 	if t := rules.Tolerance; t != nil && t.Sign() < 0 {
 		c.invalid(at.Child("tolerance"), t.String(), "must not be negative", "")
+	}
+	if rules.Policies != nil && len(rules.Policies) == 0 {
+		c.missing(at.Child("policies"), "add one, or remove the field for the defaults")
 	}
 	for i := range rules.Policies {
 		policy, at := &rules.Policies[i], at.Child("policies").Index(i)

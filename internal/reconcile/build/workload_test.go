@@ -83,6 +83,8 @@ func TestWorkload(t *testing.T) {
 		"workload: {overrides: {volumes: [{name: t, emptyDir: {}}], volumeMounts: [{name: t, mountPath: /tmp}]}}":                                       {"", ""},
 		"workload: {overrides: {sidecars: [{name: a, image: b, resources: {requests: {cpu: 2}, limits: {cpu: 1}}}]}}":                                   {`spec.workload.overrides.sidecars[0].resources.requests[cpu]: Invalid value: "2": is above the limit 1`, ""},
 		"workload: {overrides: {initContainers: [{name: a, image: b, resources: {limits: {gpu: 1}}}]}}":                                                 {`spec.workload.overrides.initContainers[0].resources.limits: Unsupported value: "gpu"`, ""},
+		"workload: {overrides: {sidecars: [{name: a, image: b, restartPolicy: Always}]}}":                                                               {"", "spec.workload.overrides.sidecars[0].restartPolicy: has no effect"},
+		"workload: {overrides: {initContainers: [{name: a, image: b, restartPolicy: Always}]}}":                                                         {"", ""},
 		"workload: {overrides: {sidecars: [{name: a}]}}":                                                                                                {"spec.workload.overrides.sidecars[0].image: Required value", ""},
 		"workload: {overrides: {sidecars: [{name: a, image: b, comand: [c]}]}}":                                                                         {"spec.workload.overrides.sidecars[0].comand: Invalid value: unknown field", ""},
 		"workload: {overrides: {sidecars: [{name: a, image: b, ports: {}}]}}":                                                                           {"spec.workload.overrides.sidecars[0]: Invalid value: has a value of the wrong type", ""},
