@@ -169,7 +169,10 @@ func run(ctx context.Context, f *flags) error {
 			return runManager(ctx, restConfig, scheme, shared{counts, known, apis, id, isReady}, f)
 		})
 	}
-	run := []func(context.Context) error{serveMetrics, profile.Start, known.Start, apis.Start, manage}
+	run := []func(context.Context) error{serveMetrics, known.Start, apis.Start, manage}
+	if f.metricsAddress != disabled || f.webhookAddress != disabled {
+		run = append(run, profile.Start)
+	}
 	if f.webhookAddress != disabled {
 		webhooks, err := listen(ctx, restConfig, scheme, known, apis, profile, f)
 		if err != nil {

@@ -82,18 +82,23 @@ func (f *Follower) Start(ctx context.Context) error {
 	var reported string
 	for {
 		err := f.follow(ctx)
-		pause := absentInterval
+		if ctx.Err() != nil {
+			return nil //nolint:nilerr // the end of the context is no failure
+		}
+		pause, text := absentInterval, fmt.Sprint(err)
 		switch {
-		case ctx.Err() != nil || errors.Is(err, errNoAPI):
+		case errors.Is(err, errNoAPI):
 		case apierrors.IsForbidden(err):
-			if reported != err.Error() {
-				log.Info("not permitted to read the TLS profile of the cluster; Intermediate applies", "cause", err.Error())
+			if text != reported {
+				log.Info("not permitted to read the TLS profile of the cluster; Intermediate applies", "cause", text)
 			}
-			reported = err.Error()
 		default:
 			pause = retryInterval
-			log.Error(err, "cannot read the cluster's TLS profile yet", "retry", pause.String())
+			if text != reported {
+				log.Error(err, "cannot read the TLS profile of the cluster yet; Intermediate applies")
+			}
 		}
+		reported = text
 		select {
 		case <-ctx.Done():
 			return nil

@@ -110,11 +110,11 @@ var telemetryFields = []fieldDoc{
 	{"provider", "string", "Provider is opentelemetry, otel or otlp, which mean the same. Required."},
 	{"endpoint", "string", "Endpoint is the base URL of an OpenTelemetry collector, such as http://collector:4318, to " +
 		"which the server appends /v1/traces and /v1/metrics. Required."},
-	{"endpointFrom", "object", "EndpointFrom takes the endpoint from a Service: kind, name and optionally namespace, port " +
-		"and path."},
+	{"endpointFrom", "object", "EndpointFrom takes the endpoint from a Service: kind, name and optionally namespace, " +
+		"port and path."},
 	{"apiKey", "object", "APIKey refers to the bearer token for the collector: " + secretReference + "."},
-	{"settings", "object", "Settings are variables of the OpenTelemetry SDK, such as OTEL_TRACES_SAMPLER: the server gets " +
-		"them as environment variables."},
+	{"settings", "object", "Settings are variables of the OpenTelemetry SDK, such as OTEL_TRACES_SAMPLER: the server " +
+		"gets them as environment variables."},
 }
 
 // providerFieldsOf returns the fields of a provider of the API. It leaves out those that no provider type there has.

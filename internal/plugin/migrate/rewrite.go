@@ -45,7 +45,8 @@ const inferenceModel = "INFERENCE_MODEL"
 
 var envPath = []string{"spec", "workload", "overrides", "env"}
 
-// rewrite moves variables to spec.providers and spec.resources in the object. moved and kept describe what is done already.
+// rewrite moves variables to spec.providers and spec.resources in the object. moved and kept describe what is done
+// already.
 func rewrite(object map[string]any, d *settings.Distribution, assumed bool, moved []string,
 	kept []keptVariable) *rewriting {
 	r := &rewriting{object: object, used: map[string]bool{}, converted: map[string]bool{}, assumed: assumed, moved: moved,

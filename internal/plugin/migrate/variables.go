@@ -69,7 +69,8 @@ func unlike(before, after *offline.Resource) string {
 	return ""
 }
 
-// movable reports whether a variable is a literal value that nothing else refers to. Otherwise, it records why it stays.
+// movable reports whether a variable is a literal value that nothing else refers to. Otherwise, it records why the
+// variable stays.
 func (r *rewriting) movable(name string) bool {
 	switch value := r.plain(name); {
 	case !r.hasVariable(name):

@@ -29,8 +29,8 @@ func Autoscaling(spec *v1alpha2.LlamaStackDistributionSpec) *v1alpha2.Autoscalin
 	return spec.Workload.Autoscaling
 }
 
-// CustomMetrics returns the metrics and the behavior in the spec, with the problems of those that autoscaling/v2 does not
-// have or Kubernetes would reject.
+// CustomMetrics returns the metrics and the behavior in the spec, with the problems of those that autoscaling/v2 does
+// not have or Kubernetes would reject.
 func CustomMetrics(a *v1alpha2.AutoscalingSpec) (metrics []autoscalingv2.MetricSpec,
 	behavior *autoscalingv2.HorizontalPodAutoscalerBehavior, problems problem.List) {
 	at := field.NewPath("spec", "workload", "autoscaling")
