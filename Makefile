@@ -71,7 +71,7 @@ generate-crds: $(GENERATORS) generate-code # CustomResourceDefinition
 .PHONY: generate-rbac
 generate-rbac: $(GENERATORS) generate-code # the manager's ClusterRole, from +kubebuilder:rbac markers
 	$(CONTROLLER_GEN) rbac:roleName=manager-role paths=./internal/reconcile/... paths=./internal/webhook/certificates/... paths=./internal/upgrade/storageversion/... \
-	  paths=./internal/upgrade/release09/leftovers/... \
+	  paths=./internal/upgrade/release09/leftovers/... paths=./internal/manager/tlsprofile/... \
 	  output:rbac:artifacts:config=config/rbac
 
 .PHONY: generate-docs

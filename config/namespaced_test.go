@@ -20,6 +20,7 @@ var clusterOnly = map[string]string{
 	"llamastack.io llamastackdistributions patch":                    "migration",
 	"rbac.authorization.k8s.io clusterrolebindings *":                "what release 0.9 left",
 	"rbac.authorization.k8s.io clusterroles *":                       "what release 0.9 left",
+	"config.openshift.io apiservers *":                               "TLS profile of the cluster",
 	"config.openshift.io imagedigestmirrorsets *":                    "mirrors of the cluster",
 	"config.openshift.io imagetagmirrorsets *":                       "mirrors of the cluster",
 	"operator.openshift.io imagecontentsourcepolicies *":             "mirrors of the cluster",

@@ -27,6 +27,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/manager/logging"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/manager/shard"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/manager/tlsprofile"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/metrics"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/endpoint"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/gather"
@@ -142,7 +143,11 @@ func run(ctx context.Context, f *flags) error {
 	if err != nil {
 		return err
 	}
-	serveMetrics, err := metricsServer(restConfig, f)
+	profile, err := tlsprofile.NewFollower(restConfig)
+	if err != nil {
+		return err
+	}
+	serveMetrics, err := metricsServer(restConfig, f, profile)
 	if err != nil {
 		return err
 	}
@@ -159,13 +164,17 @@ func run(ctx context.Context, f *flags) error {
 		return err
 	}
 	ready := map[string]healthz.Checker{}
-	run := []func(context.Context) error{serveMetrics, known.Start, apis.Start, func(ctx context.Context) error {
+	manage := func(ctx context.Context) error {
 		return keepRunning(ctx, isReady, func(ctx context.Context) error {
 			return runManager(ctx, restConfig, scheme, shared{counts, known, apis, id, isReady}, f)
 		})
-	}}
+	}
+	run := []func(context.Context) error{serveMetrics, known.Start, apis.Start, manage}
+	if f.metricsAddress != disabled || f.webhookAddress != disabled {
+		run = append(run, profile.Start)
+	}
 	if f.webhookAddress != disabled {
-		webhooks, err := listen(ctx, restConfig, scheme, known, apis, f)
+		webhooks, err := listen(ctx, restConfig, scheme, known, apis, profile, f)
 		if err != nil {
 			return err
 		}
@@ -210,7 +219,7 @@ func edgeAPIs(restConfig *rest.Config) (*gather.KnownEdgeAPIs, error) {
 // listen returns the webhooks, listening on their port. It sends no request to the API server.
 func listen(
 	ctx context.Context, restConfig *rest.Config, scheme *runtime.Scheme, known *gather.SettingsStore,
-	apis *gather.KnownEdgeAPIs, f *flags,
+	apis *gather.KnownEdgeAPIs, profile *tlsprofile.Follower, f *flags,
 ) (*webhook.Server, error) {
 	live, err := client.New(restConfig, client.Options{Scheme: scheme})
 	if err != nil {
@@ -218,8 +227,8 @@ func listen(
 	}
 	webhooks, err := webhook.Listen(ctx, restConfig, webhook.Options{
 		Address: f.webhookAddress, Namespace: f.operatorNamespace, Managed: f.manageCertificates,
-		ClientCAFile: f.validationClientCA,
-		Lifetimes:    certificates.DefaultLifetimes(), Drain: webhook.DefaultDrain,
+		ClientCAFile: f.validationClientCA, Secure: profile.Secure,
+		Lifetimes: certificates.DefaultLifetimes(), Drain: webhook.DefaultDrain,
 	})
 	if err != nil {
 		return nil, err

@@ -26,6 +26,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/manager/permission"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/manager/tlsprofile"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/webhook"
 )
 
@@ -79,7 +80,7 @@ func healthServer(address string, ready map[string]healthz.Checker) func(context
 
 // metricsServer returns the server of /metrics over HTTPS, for authorized clients. controller-runtime's has no limit of
 // connections, headers of 1 MiB and HTTP/2.
-func metricsServer(config *rest.Config, f *flags) (func(context.Context) error, error) {
+func metricsServer(config *rest.Config, f *flags, profile *tlsprofile.Follower) (func(context.Context) error, error) {
 	if f.metricsAddress == disabled {
 		return waitForEnd, nil
 	}
@@ -101,7 +102,7 @@ func metricsServer(config *rest.Config, f *flags) (func(context.Context) error, 
 	mux.Handle("/metrics", handler)
 	return func(ctx context.Context) error {
 		return runAll(ctx, watch, func(ctx context.Context) error {
-			return serve(ctx, "metrics", f.metricsAddress, secure, metricsTimeout, mux)
+			return serve(ctx, "metrics", f.metricsAddress, profile.Secure(secure), metricsTimeout, mux)
 		})
 	}, nil
 }

@@ -18,6 +18,7 @@ import (
 
 	"k8s.io/client-go/rest"
 
+	"github.com/llamastack/llama-stack-k8s-operator/internal/manager/tlsprofile"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
@@ -39,7 +40,10 @@ func serving(t *testing.T, run func(context.Context) error) {
 func TestPortsLimitClientConnections(t *testing.T) {
 	t.Parallel()
 	metrics, health := framework.FreeAddress(t), framework.FreeAddress(t)
-	serveMetrics, err := metricsServer(&rest.Config{Host: "http://127.0.0.1:1"}, &flags{metricsAddress: metrics})
+	unreachable := &rest.Config{Host: "http://127.0.0.1:1"}
+	profile, err := tlsprofile.NewFollower(unreachable)
+	framework.NoError(t, err)
+	serveMetrics, err := metricsServer(unreachable, &flags{metricsAddress: metrics}, profile)
 	framework.NoError(t, err)
 	serving(t, serveMetrics)
 	serving(t, healthServer(health, nil))

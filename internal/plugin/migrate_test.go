@@ -61,7 +61,20 @@ func TestMigrate(t *testing.T) {
 		), "name: starter", "name: rh-dev", 1),
 		"unconditional": strings.Replace(withVariables("{name: VLLM_URL, value: 'http://vllm:8000/v1'}"), "name: starter", "name: remote-vllm", 1),
 		"image":         strings.Replace(withVariables("{name: VLLM_URL, value: 'http://vllm:8000/v1'}"), "name: starter", "image: 'quay.io/example/server:0.6.1'", 1),
-		"referred-to":   withVariables("{name: OLLAMA_URL, value: 'http://ollama:11434/v1'}", "{name: MINE, value: '$(OLLAMA_URL)/x'}"),
+		"proxy": withVariables(
+			"{name: HTTP_PROXY, value: 'http://proxy:3128'}", "{name: HTTPS_PROXY, value: 'http://proxy:3128'}", "{name: https_proxy, value: 'http://proxy:3128'}",
+			"{name: NO_PROXY, value: '.example.com'}", "{name: VLLM_URL, value: 'http://vllm:8000/v1'}",
+		),
+		"proxy-that-stays": withVariables(
+			"{name: HTTP_PROXY, value: 'http://me:canary-4711@proxy:3128'}", "{name: HTTPS_PROXY, valueFrom: {secretKeyRef: {name: proxy, key: url}}}", "{name: NO_PROXY, value: '.example.com'}",
+		),
+		"proxy-with-wrong-exceptions": withVariables("{name: HTTP_PROXY, value: 'http://proxy:3128'}", "{name: NO_PROXY, value: '*.example.com'}"),
+		"telemetry": withVariables(
+			"{name: OTEL_EXPORTER_OTLP_ENDPOINT, value: 'http://collector:4318'}", "{name: OTEL_SERVICE_NAME, value: mine}", "{name: OTEL_TRACES_SAMPLER_ARG, value: '0.5'}",
+			"{name: OTEL_EXPORTER_OTLP_HEADERS, valueFrom: {secretKeyRef: {name: otel, key: headers}}}",
+		),
+		"telemetry-by-grpc": withVariables("{name: OTEL_EXPORTER_OTLP_ENDPOINT, value: 'http://collector:4317'}", "{name: OTEL_SERVICE_NAME, value: mine}"),
+		"referred-to":       withVariables("{name: OLLAMA_URL, value: 'http://ollama:11434/v1'}", "{name: MINE, value: '$(OLLAMA_URL)/x'}"),
 	}
 	for _, example := range []string{"ollama", "vllm-with-api-key", "override-config", "network-policy-and-tls", "full-featured"} {
 		cases["guide-"+example] = read(t, "../../api/v1alpha1/testdata/conversion/"+example+"/before.yaml")

@@ -7,11 +7,14 @@ import (
 	"fmt"
 	"net/url"
 	"strconv"
+	"strings"
 
+	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/ptr"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
 )
 
 // KeyProxy is the key of a YAML ProxySpec: the proxy of all servers and of the operator's requests to registries.
@@ -54,7 +57,25 @@ func ValidateProxy(p *v1alpha2.ProxySpec, path *field.Path) field.ErrorList {
 				"variables from a Secret in spec.workload.overrides.env"))
 		}
 	}
-	return errs
+	return append(errs, validateNoProxy(ptr.Deref(p.NoProxy, ""), path.Child("noProxy"))...)
+}
+
+// validateNoProxy returns an error for the first entry that clients read as another host than is meant.
+func validateNoProxy(list string, at *field.Path) field.ErrorList {
+	for entry := range strings.SplitSeq(list, ",") {
+		entry = strings.TrimSpace(entry)
+		shown := limits.Cut(entry, validation.DNS1123SubdomainMaxLength)
+		switch rest, wild := strings.CutPrefix(entry, "*"); {
+		case strings.ContainsAny(entry, "; \t\r\n"):
+			return field.ErrorList{field.Invalid(at, shown, "separate the entries by commas, such as a.example.com,.svc")}
+		case wild && rest != "":
+			return field.ErrorList{field.Invalid(at, shown, "not all clients know *: write ."+strings.TrimLeft(shown, "*.")+
+				" for all hosts below a domain")}
+		case strings.Contains(entry, "://"):
+			return field.ErrorList{field.Invalid(at, "", "an entry is a host, not a URL: write a.example.com")}
+		}
+	}
+	return nil
 }
 
 func hasValidPort(u *url.URL) bool {

@@ -26,7 +26,9 @@ func CheckContainers(sidecars, initContainers []corev1.Container, volumes []core
 	seen := map[string]bool{}
 	at := field.NewPath("spec", "workload", "overrides")
 	for i := range sidecars {
-		c.container(&sidecars[i], seen, at.Child("sidecars").Index(i))
+		at := at.Child("sidecars").Index(i)
+		c.container(&sidecars[i], seen, at)
+		c.restartPolicy(&sidecars[i], at.Child("restartPolicy"))
 	}
 	for i := range initContainers {
 		c.container(&initContainers[i], seen, at.Child("initContainers").Index(i))
@@ -51,6 +53,19 @@ func (c *check) container(container *corev1.Container, seen map[string]bool, at 
 	c.environment(container.Env, at.Child("env"))
 	c.environmentFrom(container.EnvFrom, at.Child("envFrom"))
 	c.mounts(container.VolumeMounts, at.Child("volumeMounts"))
+	c.resources(&container.Resources, at.Child("resources"))
+}
+
+// restartPolicy warns of a policy that makes a native sidecar only of an init container.
+func (c *check) restartPolicy(container *corev1.Container, at *field.Path) {
+	if p := container.RestartPolicy; p == nil || *p != corev1.ContainerRestartPolicyAlways {
+		return
+	}
+	c.problems.Add(problem.Problem{
+		Reason: problem.NoEffect, Severity: problem.Warning, Path: at.String(),
+		Detail: "has no effect, because these containers always restart, and Kubernetes before 1.35 refuses it",
+		Fix:    "remove it, or move the container to initContainers, so that it starts before the server",
+	})
 }
 
 // environment checks environment variables. Only the last one of each name is used in a pod.

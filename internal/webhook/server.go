@@ -46,6 +46,8 @@ type Options struct {
 	Managed bool
 	// ClientCAFile is the CA bundle for client certificates of kinds with ClientCertificates; empty disables the check.
 	ClientCAFile string
+	// Secure returns the TLS config with the settings of the cluster; nil changes nothing.
+	Secure func(*tls.Config) *tls.Config
 	// Lifetimes and Drain are set differently only in tests.
 	Lifetimes certificates.Lifetimes
 	Drain     time.Duration
@@ -89,10 +91,14 @@ func Listen(ctx context.Context, config *rest.Config, o Options) (*Server, error
 	}
 	s.http = s.newHTTP()
 	listener, s.connections = LimitConnections(s.http, listener, maxConnections)
-	s.listener = tls.NewListener(listener, &tls.Config{
+	tlsConfig := &tls.Config{
 		MinVersion: tls.VersionTLS12, GetCertificate: served.GetCertificate, ClientAuth: clientAuth,
 		NextProtos: []string{"http/1.1"}, // API servers use only HTTP/1.1 for webhooks
-	})
+	}
+	if o.Secure != nil {
+		tlsConfig = o.Secure(tlsConfig)
+	}
+	s.listener = tls.NewListener(listener, tlsConfig)
 	s.Handle(Conversion())
 	return s, nil
 }

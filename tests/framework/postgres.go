@@ -54,7 +54,7 @@ func StartPostgresWithLocale(t testing.TB, address, locale string) *Postgres {
 	t.Helper()
 	dir := otherUsersDir(t)
 	if out, err := exec.CommandContext(t.Context(), "localedef", "-i", locale, "-f", "UTF-8", filepath.Join(dir, locale+".utf8")).CombinedOutput(); err != nil {
-		t.Skipf("localedef: %v: %s", err, out)
+		t.Skipf("localedef, of the Debian package locales: %v: %s", err, out)
 	}
 	return startPostgres(t, address, dir, "env", "LOCPATH="+dir)
 }

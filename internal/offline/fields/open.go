@@ -3,8 +3,11 @@
 package fields
 
 import (
+	"slices"
+
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/parse"
 )
 
@@ -101,13 +104,45 @@ var providerFields = []fieldDoc{
 		"field " + secretReference + "."},
 }
 
+// telemetryFields are the fields of an exporter, which is no provider of the server.
+var telemetryFields = []fieldDoc{
+	{"id", "string", "ID names the exporter in messages. Default: the name of the type."},
+	{"provider", "string", "Provider is opentelemetry, otel or otlp, which mean the same. Required."},
+	{"endpoint", "string", "Endpoint is the base URL of an OpenTelemetry collector, such as http://collector:4318, to " +
+		"which the server appends /v1/traces and /v1/metrics. Required."},
+	{"endpointFrom", "object", "EndpointFrom takes the endpoint from a Service: kind, name and optionally namespace, " +
+		"port and path."},
+	{"apiKey", "object", "APIKey refers to the bearer token for the collector: " + secretReference + "."},
+	{"settings", "object", "Settings are variables of the OpenTelemetry SDK, such as OTEL_TRACES_SAMPLER: the server " +
+		"gets them as environment variables."},
+}
+
+// providerFieldsOf returns the fields of a provider of the API. It leaves out those that no provider type there has.
+func providerFieldsOf(api parse.ProviderAPI) []fieldDoc {
+	if api == parse.APITelemetry {
+		return telemetryFields
+	}
+	has := map[string]bool{}
+	for _, name := range catalog.Lines() {
+		line, _ := catalog.Get(name)
+		for i := range line.Rows[api.Name] {
+			row := &line.Rows[api.Name][i]
+			has["region"] = has["region"] || row.Region != ""
+			has["deploymentName"] = has["deploymentName"] || row.DeploymentName != "" || row.DeploymentIsModel
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(providerFields), func(f fieldDoc) bool {
+		return (f.name == "region" || f.name == "deploymentName") && !has[f.name]
+	})
+}
+
 func fillOpenFields(root *props) {
 	providers := root.Properties["spec"].Properties["providers"]
 	for _, api := range parse.APIs() {
 		if _, known := providers.Properties[api.Field]; !known {
 			providers.Properties[api.Field] = props{Description: "The provider of the API " + api.Name + "."}
 		}
-		fill(root, []string{"spec", "providers", api.Field}, "object or list of objects", providerFields)
+		fill(root, []string{"spec", "providers", api.Field}, "object or list of objects", providerFieldsOf(api))
 	}
 	for _, open := range openFields {
 		fill(root, open.path, open.kind, open.fields)

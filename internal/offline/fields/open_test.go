@@ -69,6 +69,32 @@ func TestInnerFieldsAreThoseThatAreParsed(t *testing.T) {
 	}
 }
 
+// Each API lists only the fields that one of its provider types has; those of telemetry are not those of a provider.
+func TestProviderFieldsAreThoseOfTheAPI(t *testing.T) {
+	found := map[string][]string{}
+	for _, api := range parse.APIs() {
+		for _, f := range providerFieldsOf(api) {
+			if f.name == "region" || f.name == "deploymentName" {
+				found[f.name] = append(found[f.name], api.Field)
+			}
+			if api != parse.APITelemetry && isUnknown(t, []string{"spec", "providers", api.Field}, f.name) {
+				t.Errorf("%s: package parse knows no field %s", api.Field, f.name)
+			}
+		}
+	}
+	if got := found["deploymentName"]; !slices.Equal(got, []string{"inference"}) {
+		t.Errorf("deploymentName is a field of %v", got)
+	}
+	if got := found["region"]; !slices.Contains(got, "inference") || slices.Contains(got, "telemetry") {
+		t.Errorf("region is a field of %v", got)
+	}
+	for _, f := range telemetryFields {
+		if f.name == "settings" && !strings.Contains(f.meaning, "OTEL_") {
+			t.Errorf("settings of telemetry: %s", f.meaning)
+		}
+	}
+}
+
 func isUnknown(t *testing.T, path []string, name string) bool {
 	t.Helper()
 	return refusal(t, path, name) != ""

@@ -162,7 +162,12 @@ func migrateDocument(ctx context.Context, cluster *offline.Cluster, d *manifest.
 	if content := ownFile(before); content != nil {
 		return migrateOwnFile(ctx, cluster, d, object, before, assumption, notes)
 	}
-	r := rewrite(object, distribution, assumption != "")
+	var moved []string
+	var kept []keptVariable
+	if assumption == "" {
+		object, moved, kept = moveVariables(ctx, cluster, d, object)
+	}
+	r := rewrite(object, distribution, assumption != "", moved, kept)
 	after := cluster.DryRun(ctx, &manifest.Document{File: d.File, Line: d.Line, Object: object})
 	if after.Failed() {
 		after.Print(notes)

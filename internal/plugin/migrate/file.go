@@ -72,6 +72,7 @@ func migrateFile(ctx context.Context, cluster *offline.Cluster, d *manifest.Docu
 	}
 	m.readProviders()
 	m.readResources()
+	m.readDefaults()
 	m.readStorage()
 	m.readTelemetry(written)
 	m.readServer()
@@ -330,6 +331,9 @@ func (m *fileMigration) removeDefaults(before, plain *offline.Resource) {
 	}
 	wanted, has := providerItems(file), providerItems(distribution)
 	m.pieces = slices.DeleteFunc(m.pieces, func(p *piece) bool {
+		if isDefaults(p) {
+			return m.removeSameDefaults(p, file, distribution)
+		}
 		key := p.api + "[" + p.id + "]"
 		was, entry := wanted[key], has[key]
 		entryOfSpec, _ := p.value.(map[string]any)
@@ -396,6 +400,9 @@ func (m *fileMigration) dropFault(fault *problem.Problem) bool {
 		}
 		entry, _ := p.value.(map[string]any)
 		settings, _ := entry["settings"].(map[string]any)
+		if isDefaults(p) && m.dropDefault(p, fault) {
+			return true
+		}
 		rest, ofSetting := strings.CutPrefix(fault.Path, at+".settings.")
 		name := rest
 		if cut := strings.IndexAny(rest, ".["); cut >= 0 {

@@ -40,6 +40,8 @@ func compareEffective(before, after *offline.Resource, models []string) (*compar
 			if model, ok := strings.CutSuffix(c.Path, ".provider_id"); ok {
 				p.improved = append(p.improved, model+" is registered now: nothing read its variable")
 			}
+		case c.Path == "telemetry.enabled" && c.Before == "":
+			p.improved = append(p.improved, text+": the server of this release line exports nothing without it")
 		case isEmptyList(c) || isAddition(c):
 		default:
 			p.different = append(p.different, text)

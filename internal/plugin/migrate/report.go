@@ -58,7 +58,11 @@ func migrateOwnFile(ctx context.Context, cluster *offline.Cluster, d *manifest.D
 	if err != nil {
 		return nil, false, err
 	}
-	m.print(notes, before.Name(), assumption, c)
+	var moved []string
+	if assumption == "" {
+		m.object, moved, _ = moveVariables(ctx, cluster, d, m.object)
+	}
+	m.print(notes, before.Name(), assumption, moved, c)
 	return append(m.secrets, m.object), true, nil
 }
 
@@ -79,7 +83,7 @@ func (m *fileMigration) has(field string) bool {
 	return slices.ContainsFunc(m.pieces, func(p *piece) bool { return p.field[len(p.field)-1] == field })
 }
 
-func (m *fileMigration) print(w io.Writer, name, assumption string, c *fileComparison) {
+func (m *fileMigration) print(w io.Writer, name, assumption string, variables []string, c *fileComparison) {
 	var b strings.Builder
 	list := func(title string, texts []string) { writeList(&b, title, texts) }
 	b.WriteString(name + ":\n")
@@ -101,6 +105,7 @@ func (m *fileMigration) print(w io.Writer, name, assumption string, c *fileCompa
 		moved = append(moved, "the directory of the SQLite files became the variable "+sqliteVariable)
 	}
 	list("moved from the file", moved)
+	list("moved from variables", variables)
 	if len(m.defaults) > 0 {
 		list("as the distribution has it", []string{strings.Join(m.defaults, ", ")})
 	}

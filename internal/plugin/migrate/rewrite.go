@@ -45,9 +45,12 @@ const inferenceModel = "INFERENCE_MODEL"
 
 var envPath = []string{"spec", "workload", "overrides", "env"}
 
-// rewrite moves variables to spec.providers and spec.resources in the object.
-func rewrite(object map[string]any, d *settings.Distribution, assumed bool) *rewriting {
-	r := &rewriting{object: object, used: map[string]bool{}, converted: map[string]bool{}, assumed: assumed}
+// rewrite moves variables to spec.providers and spec.resources in the object. moved and kept describe what is done
+// already.
+func rewrite(object map[string]any, d *settings.Distribution, assumed bool, moved []string,
+	kept []keptVariable) *rewriting {
+	r := &rewriting{object: object, used: map[string]bool{}, converted: map[string]bool{}, assumed: assumed, moved: moved,
+		kept: kept}
 	r.env, _, _ = unstructured.NestedSlice(object, envPath...)
 	if override, overridden, _ := unstructured.NestedMap(object, "spec", "overrideConfig"); overridden {
 		r.kept = append(r.kept, keptVariable{text: fmt.Sprintf("spec.overrideConfig: ConfigMap %v is not among the files: "+

@@ -104,7 +104,7 @@ func (in *Inputs) noProxy() string {
 // the proxy.
 func (r *report) checkProxy(in *Inputs) {
 	for _, err := range settings.ValidateProxy(in.proxy(), field.NewPath("spec", "networking", "proxy")) {
-		r.invalidField(err.Field, "", err.Detail, "correct it")
+		r.invalidField(err.Field, err.BadValue, err.Detail, "correct it")
 	}
 	env := in.userVariables()
 	exceptions, at := variable(env, variableNoProxy, strings.ToLower(variableNoProxy))

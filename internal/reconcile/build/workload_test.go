@@ -46,6 +46,8 @@ func TestWorkload(t *testing.T) {
 		"workload: {autoscaling: {maxReplicas: 1, metrics: [{type: Resource, resource: {nam: cpu}}]}}":                                                  {`spec.workload.autoscaling.metrics[0].resource.nam: Invalid value: unknown field`, ""},
 		"workload: {autoscaling: {maxReplicas: 1, metrics: [x]}}":                                                                                       {`spec.workload.autoscaling.metrics[0]: Invalid value: has a value of the wrong type`, ""},
 		"workload: {autoscaling: {maxReplicas: 1, behavior: {scaleDown: {stabilizationWindowSeconds: soon}}}}":                                          {`spec.workload.autoscaling.behavior: Invalid value: has a value of the wrong type`, ""},
+		"workload: {autoscaling: {maxReplicas: 1, metrics: [{type: Resource, resource: {name: cpu, target: {type: Utilization}}}]}}":                    {`spec.workload.autoscaling.metrics[0].resource.target.averageUtilization: Required value`, ""},
+		"workload: {autoscaling: {maxReplicas: 1, behavior: {scaleDown: {stabilizationWindowSeconds: -1}}}}":                                            {`spec.workload.autoscaling.behavior.scaleDown.stabilizationWindowSeconds: Invalid value: -1`, ""},
 		"workload: {autoscaling: {maxReplicas: 1, behavior: []}}":                                                                                       {`spec.workload.autoscaling.behavior: Invalid value`, ""},
 		"workload: {autoscaling: {maxReplicas: 1, behavior: {scaleDown: {selectPolicy: Disabled}}}}":                                                    {"", ""},
 		"workload: {autoscaling: {maxReplicas: 3}}":                                                                                                     {"", "each pod has its own state"},
@@ -79,6 +81,10 @@ func TestWorkload(t *testing.T) {
 		"workload: {overrides: {env: [{name: LLSD_OTHER, value: x}]}}":                                                                                  {"", ""},
 		"workload: {overrides: {volumes: [{name: lls-storage, emptyDir: {}}]}}":                                                                         {"spec.workload.overrides.volumes[0]: Forbidden: the volume lls-storage is reserved by the operator", ""},
 		"workload: {overrides: {volumes: [{name: t, emptyDir: {}}], volumeMounts: [{name: t, mountPath: /tmp}]}}":                                       {"", ""},
+		"workload: {overrides: {sidecars: [{name: a, image: b, resources: {requests: {cpu: 2}, limits: {cpu: 1}}}]}}":                                   {`spec.workload.overrides.sidecars[0].resources.requests[cpu]: Invalid value: "2": is above the limit 1`, ""},
+		"workload: {overrides: {initContainers: [{name: a, image: b, resources: {limits: {gpu: 1}}}]}}":                                                 {`spec.workload.overrides.initContainers[0].resources.limits: Unsupported value: "gpu"`, ""},
+		"workload: {overrides: {sidecars: [{name: a, image: b, restartPolicy: Always}]}}":                                                               {"", "spec.workload.overrides.sidecars[0].restartPolicy: has no effect"},
+		"workload: {overrides: {initContainers: [{name: a, image: b, restartPolicy: Always}]}}":                                                         {"", ""},
 		"workload: {overrides: {sidecars: [{name: a}]}}":                                                                                                {"spec.workload.overrides.sidecars[0].image: Required value", ""},
 		"workload: {overrides: {sidecars: [{name: a, image: b, comand: [c]}]}}":                                                                         {"spec.workload.overrides.sidecars[0].comand: Invalid value: unknown field", ""},
 		"workload: {overrides: {sidecars: [{name: a, image: b, ports: {}}]}}":                                                                           {"spec.workload.overrides.sidecars[0]: Invalid value: has a value of the wrong type", ""},
@@ -90,8 +96,8 @@ func TestWorkload(t *testing.T) {
 		"workload: {overrides: {sidecars: [{name: a, image: b}], initContainers: [{name: a, image: b}]}}":                                               {"spec.workload.overrides.initContainers[0].name: Duplicate value", ""},
 		"workload: {startupTimeoutSeconds: 60, overrides: {initContainers: [{name: a, image: b, restartPolicy: Always, ports: [{containerPort: 1}]}]}}": {"", ""},
 		"workload: {overrides: {sidecars: [{name: a, image: b, volumeMounts: [{name: lls-storage, mountPath: /a}]}]}}":                                  {`spec.workload.overrides.sidecars[0].volumeMounts[0].name: Forbidden: the volume lls-storage is the operator's`, ""},
-		"networking: {expose: 1}":                                                                                                                       {"spec.networking.expose", ""},
-		"networking: {expose: true, allowedFrom: {namespaces: [a]}}":                                                                                    {"", "blocks the ingress controller"},
+		"networking: {expose: 1}":                                    {"spec.networking.expose", ""},
+		"networking: {expose: true, allowedFrom: {namespaces: [a]}}": {"", "blocks the ingress controller"},
 	} {
 		t.Run(text, func(t *testing.T) {
 			d, faults := buildWith(t.Context(), sampleWith(t, "simple", text))

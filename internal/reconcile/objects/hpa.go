@@ -29,8 +29,8 @@ func Autoscaling(spec *v1alpha2.LlamaStackDistributionSpec) *v1alpha2.Autoscalin
 	return spec.Workload.Autoscaling
 }
 
-// CustomMetrics returns the metrics and the behavior in the spec, with the problems of those that are not of
-// autoscaling/v2.
+// CustomMetrics returns the metrics and the behavior in the spec, with the problems of those that autoscaling/v2 does
+// not have or Kubernetes would reject.
 func CustomMetrics(a *v1alpha2.AutoscalingSpec) (metrics []autoscalingv2.MetricSpec,
 	behavior *autoscalingv2.HorizontalPodAutoscalerBehavior, problems problem.List) {
 	at := field.NewPath("spec", "workload", "autoscaling")
@@ -43,6 +43,9 @@ func CustomMetrics(a *v1alpha2.AutoscalingSpec) (metrics []autoscalingv2.MetricS
 		behavior, found = validation.Decode[*autoscalingv2.HorizontalPodAutoscalerBehavior](a.Behavior.Raw,
 			at.Child("behavior"))
 		problems = append(problems, found...)
+	}
+	if len(problems) == 0 {
+		problems = validation.CheckAutoscaling(metrics, behavior, at)
 	}
 	return metrics, behavior, problems
 }

@@ -74,6 +74,19 @@ func (p *Provider) hasPort() bool {
 	return given
 }
 
+// warnPlain warns of certificates for an address without TLS.
+func (p *Provider) warnPlain(problems *problem.Collector) {
+	text, path := p.address()
+	if p.spec.TLS == nil || !strings.HasPrefix(strings.ToLower(text), "http://") {
+		return
+	}
+	problems.Add(problem.Problem{
+		Reason: problem.NoEffect, Severity: problem.Warning, Path: p.spec.TLS.Path,
+		Detail: "has no effect, because " + path + " begins with http://",
+		Fix:    "write https://, or remove it",
+	})
+}
+
 // warnUnverified warns of settings that turn off the verification of the backend's certificate, if it may have one.
 func (p *Provider) warnUnverified(problems *problem.Collector) {
 	if text, _ := p.address(); strings.HasPrefix(text, "http://") {

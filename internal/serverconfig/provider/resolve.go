@@ -57,6 +57,7 @@ func Resolve(api parse.ProviderAPI, spec *parse.Provider, line *catalog.Line, pr
 	p.checkSettings(problems)
 	p.warnAddress(problems)
 	p.warnUnverified(problems)
+	p.warnPlain(problems)
 	checkCredentials(p.schema, spec, problems)
 	return p
 }

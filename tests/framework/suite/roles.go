@@ -36,6 +36,7 @@ var usedInLifecycle = expand(map[string]string{
 	"manager-role: admissionregistration.k8s.io validatingwebhookconfigurations list,patch,watch llama-stack-k8s-operator-validating-webhook-configuration":                            "certificates of the webhooks",
 	"manager-role: apiextensions.k8s.io customresourcedefinitions get,list,patch,watch llamastackdistributions.llamastack.io":                                                          "certificates of the webhooks",
 	"manager-role: apiextensions.k8s.io customresourcedefinitions/status patch llamastackdistributions.llamastack.io":                                                                  "migration of storage",
+	"manager-role: config.openshift.io apiservers list,watch cluster":                                                                                                                  "the TLS profile of a cluster that has one",
 	"manager-role: config.openshift.io imagedigestmirrorsets,imagetagmirrorsets list,watch":                                                                                            "mirrors of a cluster that has them",
 	"manager-role: gateway.networking.k8s.io gateways get":                                                                                                                             "Gateways of a cluster that has them",
 	"manager-role: gateway.networking.k8s.io httproutes create,delete,get,list,patch,watch":                                                                                            "Gateways of a cluster that has them",
