@@ -83,7 +83,7 @@ func (f *Follower) Start(ctx context.Context) error {
 	for {
 		err := f.follow(ctx)
 		if ctx.Err() != nil {
-			return nil //nolint:nilerr // the end of the context is no failure
+			return nil //nolint:nilerr // the context ended
 		}
 		pause, text := absentInterval, fmt.Sprint(err)
 		switch {

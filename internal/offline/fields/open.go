@@ -104,7 +104,7 @@ var providerFields = []fieldDoc{
 		"field " + secretReference + "."},
 }
 
-// telemetryFields are the fields of an exporter, which is no provider of the server.
+// telemetryFields are the fields of an exporter, which differs from those of a provider.
 var telemetryFields = []fieldDoc{
 	{"id", "string", "ID names the exporter in messages. Default: the name of the type."},
 	{"provider", "string", "Provider is opentelemetry, otel or otlp, which mean the same. Required."},
