@@ -3,12 +3,15 @@
 package reconcile
 
 import (
+	"slices"
 	"strings"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
@@ -125,13 +128,25 @@ func (s *scope) facts(operatorVersion string) *status.Facts {
 	return f
 }
 
+// failing returns the conditions of a server that should run and does not work.
+func failing(conditions []metav1.Condition) (list []string) {
+	for _, kind := range []string{v1alpha2.ConditionAvailable, v1alpha2.ConditionStorageReachable} {
+		c := meta.FindStatusCondition(conditions, kind)
+		if c != nil && c.Status == metav1.ConditionFalse &&
+			slices.Contains([]string{v1alpha2.ReasonServerUnavailable, v1alpha2.ReasonStorageUnreachable}, c.Reason) {
+			list = append(list, kind)
+		}
+	}
+	return list
+}
+
 // recordMetrics records the custom resource in the metrics, and a rollout if the pod template changed.
 func (r *Reconciler) recordMetrics(s *scope) {
 	line := metrics.Unknown
 	if resolved := s.cr.Status.ResolvedDistribution; resolved != nil {
 		line = resolved.ServerLine
 	}
-	r.metrics.Report(s.key, string(s.cr.Status.Phase), line, s.problems)
+	r.metrics.Report(s.key, string(s.cr.Status.Phase), line, s.problems, failing(s.cr.Status.Conditions)...)
 	if s.applied == nil || s.applied.Deployment == nil {
 		return
 	}

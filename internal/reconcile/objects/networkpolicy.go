@@ -76,7 +76,7 @@ func NetworkPolicy(p *Params) *networkingv1.NetworkPolicy {
 
 func ingressRules(p *Params) []networkingv1.NetworkPolicyIngressRule {
 	rules := []networkingv1.NetworkPolicyIngressRule{{From: peers(p), Ports: policyPort(Port(&p.CR.Spec))}}
-	if port := MetricsPort(&p.CR.Spec); port != 0 {
+	if port := p.MetricsPort; port != 0 {
 		rules = append(rules, networkingv1.NetworkPolicyIngressRule{
 			From: []networkingv1.NetworkPolicyPeer{{
 				NamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{metricsLabel: "enabled"}},

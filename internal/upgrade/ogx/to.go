@@ -24,9 +24,6 @@ func To(object map[string]any, keys func(configMap string) []string) (map[string
 		"spec": map[string]any{},
 	}
 	metadata(s, to)
-	if monitoring, given := get(s.tree, "spec.monitoring").(map[string]any); given && monitoring["enabled"] == nil {
-		monitoring["enabled"] = true // the default of OGXServer
-	}
 	storageTypes(s, to)
 	moveFields(s, to, 1, 0)
 	mountPath(s, to, ogxMountPath, defaultMountPath)
