@@ -117,8 +117,8 @@ func TestExamplesOfTheMigrationGuideBehaveTheSame(t *testing.T) {
 			"config.yaml/server/port":            "8321",
 		}},
 		"network-policy-and-tls": {settings: networkPolicies, port: "9000", has: map[string]string{
-			"ConfigMap/my-llsd-ca-bundle-*/data/ca-bundle.crt": framework.CACertificate,
-			container + "ports[http]/containerPort":            "9000",
+			"ConfigMap/my-llsd-ca-bundle-*/data/ca-bundle.crt":                               framework.CACertificate,
+			container + "ports[http]/containerPort":                                          "9000",
 			policy + "[0]/from[2]/namespaceSelector/matchLabels/kubernetes.io/metadata.name": "monitoring",
 		}, differ: differencesOf{
 			policy + "[1]/from[0]/namespaceSelector/matchLabels/metrics": {"", "enabled", whyMetrics},

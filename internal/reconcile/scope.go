@@ -54,6 +54,7 @@ type scope struct {
 	pvc           *corev1.PersistentVolumeClaim
 	service       *corev1.Service
 	exposure      objects.Exposure
+	callers       status.Callers
 
 	// stale reports that the status was not written because of a conflict.
 	stale bool
@@ -113,7 +114,7 @@ func (s *scope) facts(operatorVersion string) *status.Facts {
 		CR: s.cr, Now: time.Now().Truncate(time.Second), OperatorVersion: operatorVersion,
 		Desired: s.desired, Problems: s.problems, Deployment: s.deployment, Pods: s.pods, Server: s.server,
 		ServerFailure: s.serverFailure,
-		PVC:           s.pvc, ServiceExists: s.service != nil, Exposure: s.exposure,
+		PVC:           s.pvc, ServiceExists: s.service != nil, Exposure: s.exposure, Callers: s.callers,
 	}
 	if s.gathered == nil {
 		return f

@@ -71,18 +71,18 @@ var alertCases = map[string]struct{ fires, silent string }{
 	},
 	// Requests for health succeed until the end, and a good server does not hide a bad one.
 	"LlamaStackServerErrors": {
-		server("a", `ogx_requests_total{api="inspect",status_code="200"`, "0+100x120") + server("a", `ogx_requests_total{api="inference",status_code="200"`, "0+10x120") +
-			server("a", `ogx_requests_total{api="inference",status_code="500"`, "0+1x120") + server("b", `ogx_requests_total{api="inference",status_code="200"`, "0+1000x120"),
+		ofServer("a", `ogx_requests_total{api="inspect",status_code="200"`, "0+100x120") + ofServer("a", `ogx_requests_total{api="inference",status_code="200"`, "0+10x120") +
+			ofServer("a", `ogx_requests_total{api="inference",status_code="500"`, "0+1x120") + ofServer("b", `ogx_requests_total{api="inference",status_code="200"`, "0+1000x120"),
 		// Errors of callers, few errors of many, and one error of two requests.
-		server("a", `ogx_requests_total{api="inference",status_code="200"`, "0+100x120") + server("a", `ogx_requests_total{api="inference",status_code="400"`, "0+100x120") +
-			server("a", `ogx_requests_total{api="inference",status_code="500"`, "0+2x120") +
-			server("b", `ogx_requests_total{api="inference",status_code="200"`, "0+0x110 0+1x10") + server("b", `ogx_requests_total{api="inference",status_code="500"`, "0+0x115 1+0x5"),
+		ofServer("a", `ogx_requests_total{api="inference",status_code="200"`, "0+100x120") + ofServer("a", `ogx_requests_total{api="inference",status_code="400"`, "0+100x120") +
+			ofServer("a", `ogx_requests_total{api="inference",status_code="500"`, "0+2x120") +
+			ofServer("b", `ogx_requests_total{api="inference",status_code="200"`, "0+0x110 0+1x10") + ofServer("b", `ogx_requests_total{api="inference",status_code="500"`, "0+0x115 1+0x5"),
 	},
 	"LlamaStackServerSlow": {
-		server("a", `ogx_request_duration_seconds_bucket{api="inference",le="25.0"`, "0+7x120") + server("a", `ogx_request_duration_seconds_count{api="inference"`, "0+10x120") +
-			server("a", `ogx_request_duration_seconds_bucket{api="inspect",le="25.0"`, "0+90x120") + server("a", `ogx_request_duration_seconds_count{api="inspect"`, "0+90x120"),
-		server("a", `ogx_request_duration_seconds_bucket{api="inference",le="25.0"`, "0+8x120") + server("a", `ogx_request_duration_seconds_count{api="inference"`, "0+10x120") +
-			server("b", `ogx_request_duration_seconds_bucket{api="inference",le="25.0"`, "0+0x120") + server("b", `ogx_request_duration_seconds_count{api="inference"`, "0+0x120"),
+		ofServer("a", `ogx_request_duration_seconds_bucket{api="inference",le="25.0"`, "0+7x120") + ofServer("a", `ogx_request_duration_seconds_count{api="inference"`, "0+10x120") +
+			ofServer("a", `ogx_request_duration_seconds_bucket{api="inspect",le="25.0"`, "0+90x120") + ofServer("a", `ogx_request_duration_seconds_count{api="inspect"`, "0+90x120"),
+		ofServer("a", `ogx_request_duration_seconds_bucket{api="inference",le="25.0"`, "0+8x120") + ofServer("a", `ogx_request_duration_seconds_count{api="inference"`, "0+10x120") +
+			ofServer("b", `ogx_request_duration_seconds_bucket{api="inference",le="25.0"`, "0+0x120") + ofServer("b", `ogx_request_duration_seconds_count{api="inference"`, "0+0x120"),
 	},
 	"LlamaStackReconcilePanics": {"llamastack_reconcile_panics_total 0+0x100 1+0x20", "llamastack_reconcile_panics_total 7+0x120"},
 	"LlamaStackServersSilent": {
@@ -108,8 +108,8 @@ var alertCases = map[string]struct{ fires, silent string }{
 	},
 }
 
-// server returns a series of a server, as the PodMonitor labels it.
-func server(name, series, values string) string {
+// ofServer returns a series of a server, as the PodMonitor labels it.
+func ofServer(name, series, values string) string {
 	return series + `,namespace="ai",app_kubernetes_io_instance="` + name + `",pod="` + name + `-1"} ` + values + "\n  "
 }
 

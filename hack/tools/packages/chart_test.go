@@ -339,8 +339,8 @@ func TestChartMakesThePodMonitorIfTheClusterHasTheCRD(t *testing.T) {
 		"with the CRD":            {capable, values{}, true},
 		"switched off":            {capable, values{"podMonitor": values{"enabled": false}}, false},
 		"switched on without it":  {chartutil.DefaultCapabilities, values{"podMonitor": values{"enabled": true}}, true},
-		"with Roles only":         {capable, values{"namespaced": values{"enabled": true}}, false},
-		"with Roles, switched on": {capable, values{"namespaced": values{"enabled": true}, "podMonitor": values{"enabled": true}}, true},
+		"with Roles only":         {capable, values{"namespaced": values{"enabled": true, "watch": []any{"a"}}}, false},
+		"with Roles, switched on": {capable, values{"namespaced": values{"enabled": true, "watch": []any{"a"}}, "podMonitor": values{"enabled": true}}, true},
 	} {
 		files, err := renderedOn(t, c.values, c.cluster)
 		framework.NoError(t, err)

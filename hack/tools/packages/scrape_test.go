@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/prometheus/common/model"
 	"github.com/prometheus/common/promslog"
 	"github.com/prometheus/prometheus/config"
 	_ "github.com/prometheus/prometheus/discovery/kubernetes" // registers kubernetes_sd_configs
@@ -57,7 +58,7 @@ func TestScrapeConfigurationOfThePage(t *testing.T) {
 		"operator":               {operator, manager, map[string]string{"__address__": "192.0.2.1:8443", "namespace": "ai", "pod": "pod-1"}},
 		"operator as server":     {servers, manager, nil},
 		"server as operator":     {operator, server, nil},
-		"pod of somebody else's": {servers, &corev1.PodTemplateSpec{Spec: server.Spec}, nil},
+		"pod of another program": {servers, &corev1.PodTemplateSpec{Spec: server.Spec}, nil},
 	} {
 		var kept []map[string]string
 		for i := range c.pod.Spec.Containers[0].Ports {
@@ -89,7 +90,7 @@ func TestRulesAreARuleFile(t *testing.T) {
 	framework.NoError(t, yaml.Unmarshal(prometheus.Rules(), &rule))
 	text, err := yaml.Marshal(rule.Spec)
 	framework.NoError(t, err)
-	if _, problems := rulefmt.Parse(text, false); len(problems) > 0 {
+	if _, problems := rulefmt.Parse(text, false, model.UTF8Validation); len(problems) > 0 {
 		t.Error(problems)
 	}
 }

@@ -135,6 +135,30 @@ func peers(p *Params) []networkingv1.NetworkPolicyPeer {
 	return list
 }
 
+// mostCallerNamespaces is the number of namespaces whose pods are looked for one by one.
+const mostCallerNamespaces = 10
+
+// CallerNamespaces returns the namespaces of the pods that the spec selects as callers, or none without a selector. It
+// returns all namespaces (metav1.NamespaceAll) if it does not know the namespaces, or if there are many: a selected pod
+// is then in one of them, if there is one at all.
+func CallerNamespaces(cr *v1alpha2.LlamaStackDistribution) []string {
+	allowed := AllowedFrom(&cr.Spec)
+	switch {
+	case allowed == nil || allowed.Pods == nil:
+		return nil
+	case len(allowed.Labels) > 0, slices.Contains(allowed.Namespaces, AllNamespaces):
+		return []string{metav1.NamespaceAll}
+	}
+	list := slices.Clone(allowed.Namespaces)
+	if !ptr.Deref(allowed.Exclusive, false) || len(allowed.Namespaces) == 0 {
+		list = append(list, cr.Namespace)
+	}
+	if list = unique(list); len(list) > mostCallerNamespaces {
+		return []string{metav1.NamespaceAll}
+	}
+	return list
+}
+
 // named selects a namespace by its name.
 func named(namespace string) *metav1.LabelSelector {
 	return &metav1.LabelSelector{MatchLabels: map[string]string{corev1.LabelMetadataName: namespace}}
