@@ -75,8 +75,8 @@ var (
 	}
 	unhealthy = Definition{
 		Name: "llamastack_distribution_unhealthy", Type: Gauge,
-		Help: "1 for each LlamaStackDistribution whose server should run, but whose condition Available or StorageReachable " +
-			"is False. Others have no series, and at most 1,000 are named.",
+		Help: "1 for each LlamaStackDistribution whose server should run, but whose condition Available or " +
+			"StorageReachable is False. Others have no series, and at most 1,000 are named.",
 		Labels: []Label{{"namespace", nil}, {"name", nil},
 			{"condition", []string{v1alpha2.ConditionAvailable, v1alpha2.ConditionStorageReachable}}},
 	}

@@ -173,7 +173,7 @@ type unhealthyServer struct {
 	condition string
 }
 
-// unhealthyServers returns the failing conditions of custom resources: the first by name, so that the number is bounded.
+// unhealthyServers returns the failing conditions of custom resources: the first by name, which bounds the number.
 func (m *Metrics) unhealthyServers() (list []unhealthyServer) {
 	m.mu.Lock()
 	for key, s := range m.states {

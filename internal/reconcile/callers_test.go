@@ -82,7 +82,8 @@ func TestCallersAreLookedForWhereTheyAreAllowed(t *testing.T) {
 	}
 	s := &scope{cr: stack("s"), desired: &build.Desired{}, problems: problem.List{{Reason: problem.InvalidField}}}
 	s.cr.Spec.Networking = &v1alpha2.NetworkingSpec{AllowedFrom: &v1alpha2.AllowedFromSpec{Pods: &metav1.LabelSelector{}}}
-	if (&Reconciler{}).observeCallers(t.Context(), s); s.callers != status.CallersUnneeded {
+	(&Reconciler{}).observeCallers(t.Context(), s)
+	if s.callers != status.CallersUnneeded {
 		t.Error("a spec that is not applied is looked at")
 	}
 }

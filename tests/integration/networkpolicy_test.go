@@ -102,7 +102,16 @@ networking: {allowedFrom: {pods: {matchLabels: {app: gateway}}, exclusive: true}
 	e.WaitCondition("s", v1alpha2.ConditionReady, metav1.ConditionTrue, v1alpha2.ReasonNoCallers,
 		"no pod in the namespace "+e.Name+" matches spec.networking.allowedFrom.pods: nobody but the operator can reach the server")
 	gateway := &corev1.Pod{ObjectMeta: e.Meta("gateway"), Spec: corev1.PodSpec{
-		ServiceAccountName: "default", Containers: []corev1.Container{{Name: "gateway", Image: "registry.example.com/gateway:1"}},
+		ServiceAccountName: "default",
+		SecurityContext: &corev1.PodSecurityContext{
+			RunAsNonRoot: new(true), SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault},
+		},
+		Containers: []corev1.Container{{
+			Name: "gateway", Image: "registry.example.com/gateway:1",
+			SecurityContext: &corev1.SecurityContext{
+				AllowPrivilegeEscalation: new(false), Capabilities: &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}},
+			},
+		}},
 	}}
 	gateway.Labels = map[string]string{"app": "gateway"}
 	e.Put(gateway)

@@ -48,7 +48,7 @@ func (in *Inputs) hasMetricsByDefault(own *serverconfig.Override) bool {
 	if in.Legacy.FromV1alpha1 || line == nil || line.MetricsEnv == "" || in.decidesOnStart(line) {
 		return false
 	}
-	if spec.Monitoring == nil || spec.Monitoring.MetricsPort == nil { // a port of the user's choice that is taken is an error
+	if spec.Monitoring == nil || spec.Monitoring.MetricsPort == nil { // a taken port of the user's own is an error
 		port := v1alpha2.DefaultMetricsPort
 		if port == objects.Port(spec) || objects.UsesPort(spec, port) {
 			return false

@@ -94,7 +94,7 @@ func TestMonitoring(t *testing.T) {
 	}
 }
 
-// Proves: L-33 (metrics by default change nothing for servers of v1alpha1, and cause no rollout at an upgrade of the
+// Proves: L-33, R48 (metrics by default change nothing for servers of v1alpha1, and cause no rollout at an upgrade of the
 // operator: the next edit brings them).
 func TestMetricsByDefaultRestartNothing(t *testing.T) {
 	const spec = "distribution: {image: 'docker.io/llamastack/distribution-starter:1.2.5'}\n"

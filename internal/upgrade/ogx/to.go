@@ -168,8 +168,8 @@ func toAllowedFrom(s *source, to map[string]any) {
 	}
 	if len(allowed) > 0 && pods != nil {
 		allowed["pods"] = pods
-		s.review(path+".ingress", "the operator of OGXServer allows all pods of the server's namespace, and allowedFrom.pods "+
-			"narrows these too", "to allow none of them, set spec.networking.allowedFrom.exclusive")
+		s.review(path+".ingress", "the operator of OGXServer allows all pods of the server's namespace, and "+
+			"allowedFrom.pods narrows these too", "to allow none of them, set spec.networking.allowedFrom.exclusive")
 	}
 	if len(allowed) == 0 {
 		own, _ := get(to, "metadata.namespace").(string)
