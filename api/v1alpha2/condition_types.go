@@ -151,4 +151,6 @@ const (
 const (
 	// ReasonReady means that all conditions are fulfilled.
 	ReasonReady = "Ready"
+	// ReasonNoCallers means the same, but no pod may call the server.
+	ReasonNoCallers = "NoCallers"
 )

@@ -8,7 +8,7 @@ const DefaultMetricsPort int32 = 9464
 // MonitoringSpec exposes the metrics of the server to Prometheus.
 type MonitoringSpec struct {
 	// Enabled serves the metrics in Prometheus format on a separate port, without TLS and authentication.
-	// It requires OGX 1.2 or newer.
+	// It requires OGX 1.2 or newer, and is the default there if the server has one worker.
 	// +optional
 	Enabled *bool `json:"enabled,omitempty"`
 

@@ -59,7 +59,8 @@ func Alerts() ([]Alert, error) {
 
 // placeholders are what Prometheus replaces in annotations.
 var placeholders = strings.NewReplacer("{{ $value }}", "N", "{{ $labels.release_line }}", "R", "{{ $labels.reason }}",
-	"REASON")
+	"REASON", "{{ $labels.namespace }}", "NAMESPACE", "{{ $labels.name }}", "NAME",
+	"{{ $value | humanizePercentage }}", "N %")
 
 // InWords returns an annotation with words in place of what Prometheus replaces.
 func InWords(annotation string) string { return placeholders.Replace(annotation) }

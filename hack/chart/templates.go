@@ -170,7 +170,9 @@ func serversTemplate(root string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return optionalObject(objects[0], servers, "podMonitor")
+	return objectIf(objects[0], servers, `or (eq (toString .Values.podMonitor.enabled) "true") (and (eq (toString `+
+		`.Values.podMonitor.enabled) "auto") (not .Values.namespaced.enabled) `+
+		`(.Capabilities.APIVersions.Has "monitoring.coreos.com/v1/PodMonitor"))`)
 }
 
 // dashboardsTemplate returns a ConfigMap for each dashboard, with the labels that Grafana's sidecar selects. Grafana
@@ -203,9 +205,13 @@ func dashboardsTemplate(root string) (string, error) {
 }
 
 func optionalObject(o object, source, value string) (string, error) {
+	return objectIf(o, source, ".Values."+value+".enabled")
+}
+
+func objectIf(o object, source, condition string) (string, error) {
 	meta(o)["namespace"] = releaseNamespace
 	part, err := template(o)
-	return header(source) + "{{- if .Values." + value + ".enabled }}\n" + part + "{{- end }}\n", err
+	return header(source) + "{{- if " + condition + " }}\n" + part + "{{- end }}\n", err
 }
 
 func header(source string) string { return "{{- /* " + generated + " Source: " + source + " */ -}}\n" }

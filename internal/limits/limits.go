@@ -64,6 +64,8 @@ const (
 	NamesInMessage = 20
 	// Problems is the maximum number of problems in one report.
 	Problems = 50
+	// UnhealthyServers is the maximum number of custom resources that a metric names.
+	UnhealthyServers = 1_000
 )
 
 // Limits of texts that contain a configuration: base configurations, overrides, image labels, operator settings.

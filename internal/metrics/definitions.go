@@ -21,7 +21,7 @@ const (
 	Histogram Type = "histogram"
 )
 
-// Label is a label of a metric.
+// Label is a label of a metric. Values are all of its values; none means the names of custom resources.
 type Label struct {
 	Name   string
 	Values []string
@@ -72,6 +72,13 @@ var (
 	problems = Definition{
 		Name: "llamastack_distribution_problems", Type: Gauge, Help: "LlamaStackDistributions with a problem of this reason.",
 		Labels: []Label{{"reason", reasons()}, {"severity", []string{string(problem.Error), string(problem.Warning)}}},
+	}
+	unhealthy = Definition{
+		Name: "llamastack_distribution_unhealthy", Type: Gauge,
+		Help: "1 for each LlamaStackDistribution whose server should run, but whose condition Available or " +
+			"StorageReachable is False. Others have no series, and at most 1,000 are named.",
+		Labels: []Label{{"namespace", nil}, {"name", nil},
+			{"condition", []string{v1alpha2.ConditionAvailable, v1alpha2.ConditionStorageReachable}}},
 	}
 	steps = Definition{
 		Name: "llamastack_reconcile_step_duration_seconds", Type: Histogram,
@@ -125,7 +132,7 @@ var (
 func Definitions(releaseLines []string) []Definition {
 	byLine := distributions
 	byLine.Labels = []Label{distributions.Labels[0], {"release_line", slices.Concat(releaseLines, []string{Unknown})}}
-	return []Definition{byLine, problems, steps, rollouts, servers, registries, lookups, expiry, migrated,
+	return []Definition{byLine, problems, unhealthy, steps, rollouts, servers, registries, lookups, expiry, migrated,
 		settingsErrors, panicked}
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 )
 
@@ -19,7 +20,7 @@ import (
 type Metrics struct {
 	releaseLines []string
 
-	distributions, problems, expiry *prometheus.Desc
+	distributions, problems, unhealthy, expiry *prometheus.Desc
 
 	steps               *prometheus.HistogramVec
 	rollouts, migrated  prometheus.Counter
@@ -37,6 +38,7 @@ type Metrics struct {
 type state struct {
 	phase, line string
 	problems    []kind
+	unhealthy   []string
 }
 
 // kind is a problem's label values.
@@ -50,7 +52,8 @@ func New(releaseLines []string) *Metrics {
 	plain := func(d *Definition) prometheus.CounterOpts { return prometheus.CounterOpts{Name: d.Name, Help: d.Help} }
 	return &Metrics{
 		releaseLines:  releaseLines,
-		distributions: distributions.desc(), problems: problems.desc(), expiry: expiry.desc(),
+		distributions: distributions.desc(), problems: problems.desc(), unhealthy: unhealthy.desc(),
+		expiry: expiry.desc(),
 		steps: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: steps.Name, Help: steps.Help, Buckets: prometheus.ExponentialBuckets(0.001, 4, 8), // to 16 s
 		}, steps.names()),
@@ -62,12 +65,12 @@ func New(releaseLines []string) *Metrics {
 	}
 }
 
-// Report records the result of a reconcile.
-func (m *Metrics) Report(key types.NamespacedName, phase, line string, list problem.List) {
+// Report records the result of a reconcile; failing are the conditions that the metric of unhealthy servers has.
+func (m *Metrics) Report(key types.NamespacedName, phase, line string, list problem.List, failing ...string) {
 	if !slices.Contains(m.releaseLines, line) {
 		line = Unknown
 	}
-	s := state{phase: phase, line: line}
+	s := state{phase: phase, line: line, unhealthy: failing}
 	for i := range list {
 		k := kind{list[i].Reason, cmp.Or(list[i].Severity, problem.Error)}
 		if !slices.Contains(s.problems, k) {
@@ -117,7 +120,7 @@ func (m *Metrics) ServeExpiry(expires func() time.Time) { m.expires.Store(&expir
 
 // Describe implements prometheus.Collector.
 func (m *Metrics) Describe(to chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{m.distributions, m.problems, m.expiry} {
+	for _, d := range []*prometheus.Desc{m.distributions, m.problems, m.unhealthy, m.expiry} {
 		to <- d
 	}
 	for _, c := range m.collectors() {
@@ -134,6 +137,9 @@ func (m *Metrics) Collect(to chan<- prometheus.Metric) {
 	for key, count := range byProblem {
 		to <- prometheus.MustNewConstMetric(m.problems, prometheus.GaugeValue, float64(count), string(key.reason),
 			string(key.severity))
+	}
+	for _, s := range m.unhealthyServers() {
+		to <- prometheus.MustNewConstMetric(m.unhealthy, prometheus.GaugeValue, 1, s.key.Namespace, s.key.Name, s.condition)
 	}
 	if expires := m.expires.Load(); expires != nil {
 		at := 0.0
@@ -160,6 +166,27 @@ func (m *Metrics) tally() (byState map[stateKey]int, byProblem map[kind]int) {
 		}
 	}
 	return byState, byProblem
+}
+
+type unhealthyServer struct {
+	key       types.NamespacedName
+	condition string
+}
+
+// unhealthyServers returns the failing conditions of custom resources: the first by name, which bounds the number.
+func (m *Metrics) unhealthyServers() (list []unhealthyServer) {
+	m.mu.Lock()
+	for key, s := range m.states {
+		for _, condition := range s.unhealthy {
+			list = append(list, unhealthyServer{key, condition})
+		}
+	}
+	m.mu.Unlock()
+	slices.SortFunc(list, func(a, b unhealthyServer) int {
+		return cmp.Or(cmp.Compare(a.key.Namespace, b.key.Namespace), cmp.Compare(a.key.Name, b.key.Name),
+			cmp.Compare(a.condition, b.condition))
+	})
+	return list[:min(len(list), limits.UnhealthyServers)]
 }
 
 func (m *Metrics) collectors() []prometheus.Collector {

@@ -5,6 +5,7 @@ package metrics
 import (
 	"errors"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -14,6 +15,7 @@ import (
 	dto "github.com/prometheus/client_model/go"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 )
 
@@ -27,7 +29,7 @@ func used(t *testing.T) *Metrics {
 	m := New(releaseLines)
 	terminal := problem.List{{Reason: problem.InvalidField, Class: problem.Terminal}, {Reason: problem.InvalidField, Class: problem.Terminal}}
 	m.Report(types.NamespacedName{Name: "a"}, "Failed", "0.7", append(terminal, problem.Problem{Reason: problem.NoEffect, Severity: problem.Warning}))
-	m.Report(types.NamespacedName{Name: "b"}, "Failed", "0.7", terminal)
+	m.Report(types.NamespacedName{Namespace: "ai", Name: "b"}, "Failed", "0.7", terminal, "StorageReachable", "Available")
 	m.Report(types.NamespacedName{Name: "c"}, "Ready", "99.9", nil)
 	for _, step := range []string{StepGather, StepBuild, StepApply, StepPrune, StepObserve} {
 		m.Step(step, time.Now(), terminal)
@@ -75,7 +77,7 @@ func TestMetricsAreThoseThatAreDefined(t *testing.T) {
 		for _, series := range f.GetMetric() {
 			for _, label := range series.GetLabel() {
 				at := slices.IndexFunc(d.Labels, func(l Label) bool { return l.Name == label.GetName() })
-				if at < 0 || !slices.Contains(d.Labels[at].Values, label.GetValue()) {
+				if at < 0 || len(d.Labels[at].Values) > 0 && !slices.Contains(d.Labels[at].Values, label.GetValue()) {
 					t.Errorf("%s has the label %s", d.Name, label)
 				}
 			}
@@ -112,7 +114,7 @@ llamastack_distribution_problems{reason="NoEffect",severity="Warning"} 1
 llamastack_distributions{phase="Ready",release_line="unknown"} 1
 `)
 	m.Forget(types.NamespacedName{Name: "a"})
-	m.Report(types.NamespacedName{Name: "b"}, "Ready", "0.7", nil)
+	m.Report(types.NamespacedName{Namespace: "ai", Name: "b"}, "Ready", "0.7", nil)
 	expect(m, header+`llamastack_distributions{phase="Ready",release_line="0.7"} 1
 llamastack_distributions{phase="Ready",release_line="unknown"} 1
 `)
@@ -121,5 +123,28 @@ llamastack_distributions{phase="Ready",release_line="unknown"} 1
 	m.ServeExpiry(func() time.Time { return time.Time{} })
 	if got := testutil.CollectAndCount(m, "llamastack_webhook_certificate_expiry_timestamp_seconds"); got != 1 {
 		t.Errorf("%d series", got)
+	}
+}
+
+// Proves: L-33 (only servers that do not work are named, a bounded number of them).
+func TestUnhealthyServersAreNamed(t *testing.T) {
+	const name = "llamastack_distribution_unhealthy"
+	m := used(t)
+	want := "# HELP " + name + " " + unhealthy.Help + "\n# TYPE " + name + ` gauge
+llamastack_distribution_unhealthy{condition="Available",name="b",namespace="ai"} 1
+llamastack_distribution_unhealthy{condition="StorageReachable",name="b",namespace="ai"} 1
+`
+	if err := testutil.CollectAndCompare(m, strings.NewReader(want), name); err != nil {
+		t.Error(err)
+	}
+	for i := range limits.UnhealthyServers {
+		m.Report(types.NamespacedName{Namespace: "many", Name: strconv.Itoa(i)}, "Failed", "0.7", nil, "Available")
+	}
+	if got := testutil.CollectAndCount(m, name); got != 1_000 || !strings.Contains(unhealthy.Help, "1,000") {
+		t.Errorf("%d series", got)
+	}
+	m.ForgetAll()
+	if got := testutil.CollectAndCount(m, name); got != 0 {
+		t.Errorf("%d series after another replica leads", got)
 	}
 }

@@ -27,6 +27,7 @@ const (
 	whySuffix   = "the server takes the variable as it is, an endpoint is completed by the path that the provider's API is at"
 	whyModel    = "an unused variable registers no model; spec.resources does"
 	whyLegacy   = "release 0.9 gives every server these variables, for a command or an image of the user's own; the images of llama-stack read none of them"
+	whyMetrics  = "servers of v1alpha2 serve metrics by default, with one worker"
 	whyKey      = "the distribution reads VLLM_API_TOKEN: the key of the guide's VLLM_API_KEY reaches the model server in v1alpha2 only"
 )
 
@@ -49,15 +50,26 @@ const (
 	container = pod + "spec/containers[llama-stack]/"
 	inference = "config.yaml/providers/inference"
 	models    = "config.yaml/registered_resources/models"
+	policy    = "NetworkPolicy/my-llsd-network-policy/spec/ingress"
 )
 
-// variablesOf09 returns the environment variables that only v1alpha1 resources get.
-func variablesOf09(port, workers string) differencesOf {
-	return differencesOf{
+// always returns what differs in every example with this port and number of workers.
+func always(port, workers string) differencesOf {
+	list := differencesOf{
 		container + "env[LLS_PORT]/value":           {port, "", whyLegacy},
 		container + "env[LLS_WORKERS]/value":        {workers, "", whyLegacy},
 		container + "env[LLAMA_STACK_CONFIG]/value": {"/etc/llama-stack/config.yaml", "", whyLegacy},
 	}
+	if workers != "1" {
+		return list
+	}
+	return list.and(differencesOf{
+		container + "env[OGX_METRICS_ENDPOINT_ENABLED]/value": {"", "true", whyMetrics},
+		container + "env[OGX_METRICS_HOST]/value":             {"", "0.0.0.0", whyMetrics},
+		container + "env[OGX_METRICS_PORT]/value":             {"", "9464", whyMetrics},
+		container + "ports[metrics]/containerPort":            {"", "9464", whyMetrics},
+		container + "ports[metrics]/protocol":                 {"", "TCP", whyMetrics},
+	})
 }
 
 func model(id, provider string) differencesOf {
@@ -105,9 +117,13 @@ func TestExamplesOfTheMigrationGuideBehaveTheSame(t *testing.T) {
 			"config.yaml/server/port":            "8321",
 		}},
 		"network-policy-and-tls": {settings: networkPolicies, port: "9000", has: map[string]string{
-			"ConfigMap/my-llsd-ca-bundle-*/data/ca-bundle.crt": framework.CACertificate,
-			container + "ports[http]/containerPort":            "9000",
-			"NetworkPolicy/my-llsd-network-policy/spec/ingress[0]/from[2]/namespaceSelector/matchLabels/kubernetes.io/metadata.name": "monitoring",
+			"ConfigMap/my-llsd-ca-bundle-*/data/ca-bundle.crt":                               framework.CACertificate,
+			container + "ports[http]/containerPort":                                          "9000",
+			policy + "[0]/from[2]/namespaceSelector/matchLabels/kubernetes.io/metadata.name": "monitoring",
+		}, differ: differencesOf{
+			policy + "[1]/from[0]/namespaceSelector/matchLabels/metrics": {"", "enabled", whyMetrics},
+			policy + "[1]/ports[0]/port":                                 {"", "9464", whyMetrics},
+			policy + "[1]/ports[0]/protocol":                             {"", "TCP", whyMetrics},
 		}},
 		"full-featured": {
 			workers: "4",
@@ -123,7 +139,7 @@ func TestExamplesOfTheMigrationGuideBehaveTheSame(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			before, after := rendered(t, name, "before", test.settings), rendered(t, name, "after", test.settings)
 			want := map[string][2]string{}
-			for path, d := range variablesOf09(cmp.Or(test.port, "8321"), cmp.Or(test.workers, "1")).and(test.differ) {
+			for path, d := range always(cmp.Or(test.port, "8321"), cmp.Or(test.workers, "1")).and(test.differ) {
 				want[path] = [2]string{d.before, d.after}
 				if variable := variableIn.FindStringSubmatch(path); d.why == whyUnread && strings.Contains(before.config, "{env."+variable[1]) {
 					t.Errorf("the distribution does read %s", variable[1])
@@ -147,7 +163,7 @@ func TestNetworkPolicyOfTheMigrationGuide(t *testing.T) {
 	before, after := rendered(t, name, "before", ""), rendered(t, name, "after", "")
 	differences := different(before, after)
 	for path := range differences {
-		if _, listed := variablesOf09("", "")[path]; !listed && !strings.HasPrefix(path, "NetworkPolicy/") {
+		if _, listed := always("", "1")[path]; !listed && !strings.HasPrefix(path, "NetworkPolicy/") {
 			t.Errorf("%s differs: %q", path, differences[path])
 		}
 	}

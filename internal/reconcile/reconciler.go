@@ -291,6 +291,7 @@ func (r *Reconciler) observeServer(ctx context.Context, s *scope) {
 		s.pvc = pvc
 	}
 	r.observeEdge(ctx, s)
+	r.observeCallers(ctx, s)
 }
 
 // observePods reads the pods from the cache; if that fails, the status relies on the Deployment alone.

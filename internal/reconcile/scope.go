@@ -3,12 +3,15 @@
 package reconcile
 
 import (
+	"slices"
 	"strings"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
@@ -51,6 +54,7 @@ type scope struct {
 	pvc           *corev1.PersistentVolumeClaim
 	service       *corev1.Service
 	exposure      objects.Exposure
+	callers       status.Callers
 
 	// stale reports that the status was not written because of a conflict.
 	stale bool
@@ -110,7 +114,7 @@ func (s *scope) facts(operatorVersion string) *status.Facts {
 		CR: s.cr, Now: time.Now().Truncate(time.Second), OperatorVersion: operatorVersion,
 		Desired: s.desired, Problems: s.problems, Deployment: s.deployment, Pods: s.pods, Server: s.server,
 		ServerFailure: s.serverFailure,
-		PVC:           s.pvc, ServiceExists: s.service != nil, Exposure: s.exposure,
+		PVC:           s.pvc, ServiceExists: s.service != nil, Exposure: s.exposure, Callers: s.callers,
 	}
 	if s.gathered == nil {
 		return f
@@ -125,13 +129,25 @@ func (s *scope) facts(operatorVersion string) *status.Facts {
 	return f
 }
 
+// failing returns the conditions of a server that should run and does not work.
+func failing(conditions []metav1.Condition) (list []string) {
+	for _, kind := range []string{v1alpha2.ConditionAvailable, v1alpha2.ConditionStorageReachable} {
+		c := meta.FindStatusCondition(conditions, kind)
+		if c != nil && c.Status == metav1.ConditionFalse &&
+			slices.Contains([]string{v1alpha2.ReasonServerUnavailable, v1alpha2.ReasonStorageUnreachable}, c.Reason) {
+			list = append(list, kind)
+		}
+	}
+	return list
+}
+
 // recordMetrics records the custom resource in the metrics, and a rollout if the pod template changed.
 func (r *Reconciler) recordMetrics(s *scope) {
 	line := metrics.Unknown
 	if resolved := s.cr.Status.ResolvedDistribution; resolved != nil {
 		line = resolved.ServerLine
 	}
-	r.metrics.Report(s.key, string(s.cr.Status.Phase), line, s.problems)
+	r.metrics.Report(s.key, string(s.cr.Status.Phase), line, s.problems, failing(s.cr.Status.Conditions)...)
 	if s.applied == nil || s.applied.Deployment == nil {
 		return
 	}

@@ -5,6 +5,9 @@ package reconcile
 import (
 	"testing"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/build"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/gather"
@@ -32,5 +35,26 @@ func TestUnknownDistributionAllowsFurtherChecks(t *testing.T) {
 		if got := s.canBuild(); got != c.want {
 			t.Errorf("%s: %v", name, got)
 		}
+	}
+}
+
+// Proves: L-33 (alerts of servers fire only for those that should run).
+func TestOnlyServersThatShouldRunAreUnhealthy(t *testing.T) {
+	for reason, want := range map[string]bool{
+		v1alpha2.ReasonServerUnavailable: true, v1alpha2.ReasonScaledToZero: false, v1alpha2.ReasonNotDeployed: false, v1alpha2.ReasonAutoscalingPaused: false,
+	} {
+		conditions := []metav1.Condition{
+			{Type: v1alpha2.ConditionAvailable, Status: metav1.ConditionFalse, Reason: reason},
+			{Type: v1alpha2.ConditionStorageReachable, Status: metav1.ConditionUnknown, Reason: v1alpha2.ReasonStorageUnknown},
+		}
+		if got := failing(conditions); len(got) > 0 != want {
+			t.Errorf("%s: %v", reason, got)
+		}
+	}
+	storage := []metav1.Condition{{
+		Type: v1alpha2.ConditionStorageReachable, Status: metav1.ConditionFalse, Reason: v1alpha2.ReasonStorageUnreachable,
+	}}
+	if got := failing(storage); len(got) != 1 || got[0] != v1alpha2.ConditionStorageReachable {
+		t.Errorf("%v", got)
 	}
 }

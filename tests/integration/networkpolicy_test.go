@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -89,4 +90,30 @@ func TestAllowedFromWrittenInV1alpha2MakesAPolicy(t *testing.T) {
 		}
 		return nil
 	})
+}
+
+// Proves: R104 (a server that no pod may call says so, until such a pod is there).
+func TestServerWithoutCallersSaysSo(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t)
+	e.StartOperator()
+	e.Apply(framework.Manifest("s", `distribution: {name: starter}
+networking: {allowedFrom: {pods: {matchLabels: {app: gateway}}, exclusive: true}}`))
+	e.WaitCondition("s", v1alpha2.ConditionReady, metav1.ConditionTrue, v1alpha2.ReasonNoCallers,
+		"no pod in the namespace "+e.Name+" matches spec.networking.allowedFrom.pods: nobody but the operator can reach the server")
+	gateway := &corev1.Pod{ObjectMeta: e.Meta("gateway"), Spec: corev1.PodSpec{
+		ServiceAccountName: "default",
+		SecurityContext: &corev1.PodSecurityContext{
+			RunAsNonRoot: new(true), SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault},
+		},
+		Containers: []corev1.Container{{
+			Name: "gateway", Image: "registry.example.com/gateway:1",
+			SecurityContext: &corev1.SecurityContext{
+				AllowPrivilegeEscalation: new(false), Capabilities: &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}},
+			},
+		}},
+	}}
+	gateway.Labels = map[string]string{"app": "gateway"}
+	e.Put(gateway)
+	e.WaitCondition("s", v1alpha2.ConditionReady, metav1.ConditionTrue, v1alpha2.ReasonReady)
 }

@@ -452,6 +452,7 @@ func useServer(t *testing.T, r release, p pod, do func(t *testing.T, server stri
 // bootPod starts the server in the pod's environment until the test ends.
 func bootPod(t *testing.T, r release, p pod) (server string, log func() string) {
 	t.Helper()
+	metricsOnLoopback(t, p.env)
 	var env []string
 	for name, value := range p.env {
 		if name != lineOf(t, r).PortEnv {

@@ -264,6 +264,19 @@ func valueOf(t *testing.T, v corev1.EnvVar) string {
 	return ""
 }
 
+// metricsOnLoopback moves the server's metrics from the port of a pod to a free one.
+func metricsOnLoopback(t *testing.T, env map[string]string) {
+	t.Helper()
+	for name := range env {
+		switch {
+		case strings.HasSuffix(name, "_METRICS_HOST"):
+			env[name] = framework.Loopback
+		case strings.HasSuffix(name, "_METRICS_PORT"):
+			env[name] = strconv.Itoa(framework.FreePort(t, framework.Loopback))
+		}
+	}
+}
+
 // boot starts the server on loopback in a folder of its own.
 func (b *booting) boot(t *testing.T, n *forkServer) *server {
 	t.Helper()
@@ -282,6 +295,7 @@ func (b *booting) boot(t *testing.T, n *forkServer) *server {
 			env[name] = strconv.Itoa(port)
 		}
 	}
+	metricsOnLoopback(t, env)
 	if store := env["SQLITE_STORE_DIR"]; store != "" {
 		framework.NoError(t, os.MkdirAll(store, 0o700))
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/common/model"
+	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/promql/parser"
 	"github.com/prometheus/prometheus/promql/promqltest"
 	"sigs.k8s.io/yaml"
@@ -57,6 +58,32 @@ var alertCases = map[string]struct{ fires, silent string }{
 			"llamastack_rollouts_total{job=\"op\",instance=\"a\",cause=\"Spec\"} 0+0x120\n  " +
 			"go_gc_heap_live_bytes{job=\"other\",instance=\"a\"} 130e6+0x120\n  go_gc_gomemlimit_bytes{job=\"other\",instance=\"a\"} 134217728+0x120",
 	},
+	"LlamaStackServerUnavailable": {
+		// The leader changed in between.
+		`llamastack_distribution_unhealthy{condition="Available",namespace="ai",name="a",pod="x"} 1+0x110 _x10` + "\n  " +
+			`llamastack_distribution_unhealthy{condition="Available",namespace="ai",name="a",pod="y"} _x110 1+0x10`,
+		`llamastack_distribution_unhealthy{condition="Available",namespace="ai",name="a"} 1+0x100 _x5 1+0x15` + "\n  " +
+			`llamastack_distribution_unhealthy{condition="StorageReachable",namespace="ai",name="a"} 1+0x120`,
+	},
+	"LlamaStackServerStorageUnreachable": {
+		`llamastack_distribution_unhealthy{condition="StorageReachable",namespace="ai",name="a"} 1+0x120`,
+		`llamastack_distribution_unhealthy{condition="Available",namespace="ai",name="a"} 1+0x120`,
+	},
+	// Requests for health succeed until the end, and a good server does not hide a bad one.
+	"LlamaStackServerErrors": {
+		ofServer("a", `ogx_requests_total{api="inspect",status_code="200"`, "0+100x120") + ofServer("a", `ogx_requests_total{api="inference",status_code="200"`, "0+10x120") +
+			ofServer("a", `ogx_requests_total{api="inference",status_code="500"`, "0+1x120") + ofServer("b", `ogx_requests_total{api="inference",status_code="200"`, "0+1000x120"),
+		// Errors of callers, few errors of many, and one error of two requests.
+		ofServer("a", `ogx_requests_total{api="inference",status_code="200"`, "0+100x120") + ofServer("a", `ogx_requests_total{api="inference",status_code="400"`, "0+100x120") +
+			ofServer("a", `ogx_requests_total{api="inference",status_code="500"`, "0+2x120") +
+			ofServer("b", `ogx_requests_total{api="inference",status_code="200"`, "0+0x110 0+1x10") + ofServer("b", `ogx_requests_total{api="inference",status_code="500"`, "0+0x115 1+0x5"),
+	},
+	"LlamaStackServerSlow": {
+		ofServer("a", `ogx_request_duration_seconds_bucket{api="inference",le="25.0"`, "0+7x120") + ofServer("a", `ogx_request_duration_seconds_count{api="inference"`, "0+10x120") +
+			ofServer("a", `ogx_request_duration_seconds_bucket{api="inspect",le="25.0"`, "0+90x120") + ofServer("a", `ogx_request_duration_seconds_count{api="inspect"`, "0+90x120"),
+		ofServer("a", `ogx_request_duration_seconds_bucket{api="inference",le="25.0"`, "0+8x120") + ofServer("a", `ogx_request_duration_seconds_count{api="inference"`, "0+10x120") +
+			ofServer("b", `ogx_request_duration_seconds_bucket{api="inference",le="25.0"`, "0+0x120") + ofServer("b", `ogx_request_duration_seconds_count{api="inference"`, "0+0x120"),
+	},
 	"LlamaStackReconcilePanics": {"llamastack_reconcile_panics_total 0+0x100 1+0x20", "llamastack_reconcile_panics_total 7+0x120"},
 	"LlamaStackServersSilent": {
 		"llamastack_server_questions_total{result=\"error\"} 0+20x120\n  llamastack_server_questions_total{result=\"success\"} 0+1x120",
@@ -79,6 +106,11 @@ var alertCases = map[string]struct{ fires, silent string }{
 		"llamastack_webhook_certificate_expiry_timestamp_seconds{pod=\"a\"} 0+0x120\n  " +
 			"llamastack_webhook_certificate_expiry_timestamp_seconds{pod=\"b\"} 1300000+0x120",
 	},
+}
+
+// ofServer returns a series of a server, as the PodMonitor labels it.
+func ofServer(name, series, values string) string {
+	return series + `,namespace="ai",app_kubernetes_io_instance="` + name + `",pod="` + name + `-1"} ` + values + "\n  "
 }
 
 // Prometheus' own engine evaluates the alerts.
@@ -131,26 +163,40 @@ func firing(t *testing.T, a *prometheus.Alert, series string) bool {
 	t.Helper()
 	wait, err := model.ParseDuration(a.For)
 	framework.NoError(t, err)
-	store := promqltest.LoadedStorage(t, "load 1m\n  "+series+"\n")
+	end := time.Unix(0, 0).Add(2 * time.Hour)
+	var times []time.Time
+	for at := end.Add(-time.Duration(wait)); !at.After(end); at = at.Add(time.Minute) {
+		times = append(times, at)
+	}
+	return len(evaluate(t, a, series, times...)) == len(times)
+}
+
+// evaluate returns the labels of the first series of the alert's expression at each time at which there is one.
+func evaluate(t *testing.T, a *prometheus.Alert, series string, times ...time.Time) (found []labels.Labels) {
+	t.Helper()
+	store := promqltest.LoadedStorage(t, "load 1m\n  "+strings.TrimSpace(series)+"\n")
 	t.Cleanup(func() { _ = store.Close() })
 	engine := promqltest.NewTestEngine(t, false, 0, promqltest.DefaultMaxSamplesPerQuery)
-	end := time.Unix(0, 0).Add(2 * time.Hour)
-	for at := end.Add(-time.Duration(wait)); !at.After(end); at = at.Add(time.Minute) {
+	for _, at := range times {
 		query, err := engine.NewInstantQuery(t.Context(), store, nil, a.Expression, at)
 		framework.NoError(t, err)
-		result := query.Exec(t.Context())
-		vector, err := result.Vector()
+		vector, err := query.Exec(t.Context()).Vector()
 		framework.NoError(t, err)
-		if len(vector) == 0 {
-			return false
+		if len(vector) > 0 {
+			found = append(found, vector[0].Metric)
 		}
 	}
-	return true
+	return found
 }
 
 // Proves: L-33.
 func TestAlertsUseMetricsThatExist(t *testing.T) {
 	known := slices.Clone(externalMetrics)
+	for line := range strings.Lines(string(readFile(t, "hack", "tools", "packages", "testdata", "server.prom"))) {
+		if m := sample.FindStringSubmatch(strings.TrimSpace(line)); m != nil {
+			known = append(known, m[1])
+		}
+	}
 	for _, d := range metrics.Definitions(catalog.Lines()) {
 		known = append(known, d.Name)
 		if d.Type == metrics.Histogram {
@@ -169,5 +215,27 @@ func TestAlertsUseMetricsThatExist(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// The alerts of servers have the labels by which Alertmanager routes, and name the server in their text.
+//
+// Proves: L-33.
+func TestAlertsOfServersNameTheServer(t *testing.T) {
+	alerts, err := prometheus.Alerts()
+	framework.NoError(t, err)
+	found := 0
+	for i := range alerts {
+		if a := &alerts[i]; strings.HasPrefix(a.Name, "LlamaStackServer") && a.Name != "LlamaStackServersSilent" {
+			found++
+			for _, labels := range evaluate(t, a, alertCases[a.Name].fires, time.Unix(0, 0).Add(2*time.Hour)) {
+				if labels.Get("namespace") != "ai" || labels.Get("name") != "a" || !strings.Contains(a.Annotations.Summary, "{{ $labels.namespace }}/{{ $labels.name }}") {
+					t.Errorf("%s: %v: %s", a.Name, labels, a.Annotations.Summary)
+				}
+			}
+		}
+	}
+	if found != 4 {
+		t.Errorf("%d alerts", found)
 	}
 }

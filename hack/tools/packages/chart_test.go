@@ -323,6 +323,39 @@ func TestChartShardsPartitionCustomResources(t *testing.T) {
 
 func chartDir() string { return filepath.Join(framework.Root(), "charts", "llama-stack-k8s-operator") }
 
+// The chart makes the PodMonitor by itself only where the cluster has the CRD, and the installation the permission.
+//
+// Proves: L-33.
+func TestChartMakesThePodMonitorIfTheClusterHasTheCRD(t *testing.T) {
+	const monitor = "PodMonitor/llama-stack-k8s-operator-servers"
+	capable := chartutil.DefaultCapabilities.Copy()
+	capable.APIVersions = append(slices.Clone(capable.APIVersions), "monitoring.coreos.com/v1/PodMonitor")
+	for name, c := range map[string]struct {
+		cluster *chartutil.Capabilities
+		values  values
+		want    bool
+	}{
+		"without the CRD":         {chartutil.DefaultCapabilities, values{}, false},
+		"with the CRD":            {capable, values{}, true},
+		"switched off":            {capable, values{"podMonitor": values{"enabled": false}}, false},
+		"switched on without it":  {chartutil.DefaultCapabilities, values{"podMonitor": values{"enabled": true}}, true},
+		"with Roles only":         {capable, values{"namespaced": values{"enabled": true, "watch": []any{"a"}}}, false},
+		"with Roles, switched on": {capable, values{"namespaced": values{"enabled": true, "watch": []any{"a"}}, "podMonitor": values{"enabled": true}}, true},
+	} {
+		files, err := renderedOn(t, c.values, c.cluster)
+		framework.NoError(t, err)
+		found := false
+		for file, text := range files {
+			if strings.HasSuffix(file, "/servers.yaml") {
+				found = documents(t, []byte(text))[monitor] != nil
+			}
+		}
+		if found != c.want {
+			t.Errorf("%s: %v, want %v", name, found, c.want)
+		}
+	}
+}
+
 func loadChart(t *testing.T) *chart.Chart {
 	t.Helper()
 	c, err := loader.Load(chartDir())
@@ -333,9 +366,14 @@ func loadChart(t *testing.T) *chart.Chart {
 // rendered returns the files that Helm renders, after validating the values.
 func rendered(t *testing.T, v values) (map[string]string, error) {
 	t.Helper()
+	return renderedOn(t, v, chartutil.DefaultCapabilities)
+}
+
+func renderedOn(t *testing.T, v values, cluster *chartutil.Capabilities) (map[string]string, error) {
+	t.Helper()
 	c := loadChart(t)
 	options := chartutil.ReleaseOptions{Name: "operator", Namespace: operatorNamespace, Revision: 1, IsInstall: true}
-	all, err := chartutil.ToRenderValues(c, v, options, chartutil.DefaultCapabilities)
+	all, err := chartutil.ToRenderValues(c, v, options, cluster)
 	if err != nil {
 		return nil, err
 	}

@@ -51,7 +51,8 @@ func compareEffective(before, after *offline.Resource, models []string) (*compar
 		switch o.Kind {
 		case "Deployment", "ConfigMap":
 		case "NetworkPolicy":
-			p.changed = append(p.changed, "NetworkPolicy "+o.Name+": "+o.Action+", as spec.networking.allowedFrom says")
+			p.changed = append(p.changed, "NetworkPolicy "+o.Name+": "+o.Action+", for spec.networking.allowedFrom or the "+
+				"port of the metrics")
 		default:
 			p.different = append(p.different, o.Kind+" "+o.Name+": "+o.Action)
 		}

@@ -52,7 +52,7 @@ func Build(ctx context.Context, in *Inputs) (*Desired, problem.List) {
 			in.CR.Namespace)
 	}
 	d.warnIneffective(in)
-	d.problems.checkMonitoring(in, d.Distribution.Line)
+	d.problems.checkMonitoring(in, d.Distribution.Line, in.metricsPort(d.Override))
 	d.refuseOpen(in)
 	warnUnauthenticated(d, in)
 	d.warnPlainEdge(in)
@@ -183,6 +183,7 @@ func (d *Desired) params(in *Inputs) *objects.Params {
 		PortVariables:         portVariables(d.Distribution.Line),
 		HomeVariables:         homeVariables(d.Distribution.Line),
 		MetricsVariables:      metricsVariables(d.Distribution.Line),
+		MetricsPort:           in.metricsPort(d.Override),
 		MemoryTmp:             writesConfig(d.Distribution.Line),
 		ClusterAssignsUserIDs: in.ClusterAssignsUserIDs,
 		SecretsHash:           secretsHash(in),
@@ -230,7 +231,8 @@ func (in *Inputs) variables() []string {
 		StateDir:      objects.StateDir(in.CR, dist.Name, in.livePod()),
 		PortVariables: portVariables(dist.Line),
 		HomeVariables: homeVariables(dist.Line), MetricsVariables: metricsVariables(dist.Line),
-		Config: []byte{}, // names depend on its presence, not on its content
+		MetricsPort: in.metricsPort(nil),
+		Config:      []byte{}, // names depend on its presence, not on its content
 	}
 	if in.trustsBundle() || in.ServiceCA != "" {
 		known.CABundle = "ca"

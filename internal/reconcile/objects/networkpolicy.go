@@ -76,7 +76,7 @@ func NetworkPolicy(p *Params) *networkingv1.NetworkPolicy {
 
 func ingressRules(p *Params) []networkingv1.NetworkPolicyIngressRule {
 	rules := []networkingv1.NetworkPolicyIngressRule{{From: peers(p), Ports: policyPort(Port(&p.CR.Spec))}}
-	if port := MetricsPort(&p.CR.Spec); port != 0 {
+	if port := p.MetricsPort; port != 0 {
 		rules = append(rules, networkingv1.NetworkPolicyIngressRule{
 			From: []networkingv1.NetworkPolicyPeer{{
 				NamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{metricsLabel: "enabled"}},
@@ -131,6 +131,30 @@ func peers(p *Params) []networkingv1.NetworkPolicyPeer {
 	}
 	if p.Expose.Enabled || routerOfRelease09(p) {
 		add(&metav1.LabelSelector{MatchLabels: map[string]string{routerLabel: "ingress"}}, nil)
+	}
+	return list
+}
+
+// mostCallerNamespaces is the number of namespaces whose pods are looked for one by one.
+const mostCallerNamespaces = 10
+
+// CallerNamespaces returns the namespaces of the pods that the spec selects as callers, or none without a selector. It
+// returns all namespaces (metav1.NamespaceAll) if it does not know the namespaces, or if there are many: a selected pod
+// is then in one of them, if there is one at all.
+func CallerNamespaces(cr *v1alpha2.LlamaStackDistribution) []string {
+	allowed := AllowedFrom(&cr.Spec)
+	switch {
+	case allowed == nil || allowed.Pods == nil:
+		return nil
+	case len(allowed.Labels) > 0, slices.Contains(allowed.Namespaces, AllNamespaces):
+		return []string{metav1.NamespaceAll}
+	}
+	list := slices.Clone(allowed.Namespaces)
+	if !ptr.Deref(allowed.Exclusive, false) || len(allowed.Namespaces) == 0 {
+		list = append(list, cr.Namespace)
+	}
+	if list = unique(list); len(list) > mostCallerNamespaces {
+		return []string{metav1.NamespaceAll}
 	}
 	return list
 }

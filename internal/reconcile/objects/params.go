@@ -73,6 +73,8 @@ type Params struct {
 	HomeVariables []string
 	// MetricsVariables are the prefixes of the variables that configure metrics.
 	MetricsVariables []string
+	// MetricsPort is the port of the server's metrics, or 0 without metrics.
+	MetricsPort int32
 	// MemoryTmp reports that /tmp is in memory, because the server writes its configuration with secret values there.
 	MemoryTmp bool
 	// ClusterAssignsUserIDs reports that the cluster assigns user IDs to pods (OpenShift).

@@ -89,6 +89,26 @@ func CheckContainers(p *Params) problem.List {
 	return all.List()
 }
 
+// UsesPort reports whether one of the user's containers declares the port.
+func UsesPort(spec *v1alpha2.LlamaStackDistributionSpec, number int32) bool {
+	return declaresPort(spec, func(p *corev1.ContainerPort) bool { return p.ContainerPort == number })
+}
+
+// UsesPortName reports whether one of the user's containers has a port of this name.
+func UsesPortName(spec *v1alpha2.LlamaStackDistributionSpec, name string) bool {
+	return declaresPort(spec, func(p *corev1.ContainerPort) bool { return p.Name == name })
+}
+
+func declaresPort(spec *v1alpha2.LlamaStackDistributionSpec, is func(*corev1.ContainerPort) bool) (found bool) {
+	user, _ := userContainersOf(spec)
+	user.each(func(c *corev1.Container, _ *field.Path) {
+		for i := range c.Ports {
+			found = found || is(&c.Ports[i])
+		}
+	})
+	return found
+}
+
 // isOwnContainer reports whether the operator uses the name for a container, now or after another edit.
 func isOwnContainer(p *Params, name string) bool {
 	return name == cmp.Or(p.Legacy.ContainerName, names.ContainerName) || strings.HasPrefix(name, installerPrefix) ||

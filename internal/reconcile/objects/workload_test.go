@@ -34,7 +34,10 @@ func workload(t *testing.T, text string) *objects.Params {
 		if err := yaml.UnmarshalStrict([]byte(text), &spec); err != nil {
 			t.Fatal(err)
 		}
-		p.CR.Spec.Workload, p.CR.Spec.Networking, p.CR.Spec.Monitoring = spec.Workload, spec.Networking, spec.Monitoring
+		p.CR.Spec.Workload, p.CR.Spec.Networking = spec.Workload, spec.Networking
+		if m := spec.Monitoring; m != nil {
+			p.MetricsPort = *m.MetricsPort
+		}
 		p.Expose = parse.Parse(&p.CR.Spec).Expose
 		p.OperatorNamespace, p.NetworkPolicy = "operator", objects.AllowedFrom(&p.CR.Spec) != nil
 	})

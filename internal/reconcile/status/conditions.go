@@ -310,7 +310,12 @@ func setReady(f *Facts, s *Status) {
 		message += "; warning: the tokens of callers reach the Gateway without encryption: attach the HTTPRoute to an " +
 			"HTTPS listener"
 	}
-	set(f, s, v1alpha2.ConditionReady, metav1.ConditionTrue, v1alpha2.ReasonReady, message)
+	reason := v1alpha2.ReasonReady
+	if hasNoCallers(f) {
+		reason = v1alpha2.ReasonNoCallers
+		message += "; warning: " + noCallers(f)
+	}
+	set(f, s, v1alpha2.ConditionReady, metav1.ConditionTrue, reason, message)
 }
 
 // isPlainGateway reports whether callers send tokens to a Gateway listener without TLS. For other edges, build warns.

@@ -198,4 +198,12 @@ var reasons = []Reason{
 		v1alpha2.ConditionReady, metav1.ConditionTrue, v1alpha2.ReasonReady, "The spec is applied, and the server is " +
 			"available.", "The spec is applied", "",
 	},
+	{
+		v1alpha2.ConditionReady, metav1.ConditionTrue, v1alpha2.ReasonNoCallers, "The same, but " +
+			"`networking.allowedFrom.pods` selects no pod that exists. The operator looks again every minute, and every ten " +
+			"minutes while there is one. It does not report this where it may not list pods.",
+		"The spec is applied; warning: no pod in the namespace gateway matches spec.networking.allowedFrom.pods: nobody " +
+			"but the operator can reach the server",
+		"Compare the selector and the namespaces with the labels of the pods: `kubectl get pods -n gateway --show-labels`.",
+	},
 }

@@ -41,6 +41,8 @@ type Facts struct {
 	PVC           *corev1.PersistentVolumeClaim
 	ServiceExists bool
 	Exposure      objects.Exposure
+	// Callers reports whether a pod may call the server.
+	Callers Callers
 	// Server is the server's own report, or nil if unknown.
 	Server *serverprobe.Observation
 	// ServerFailure is why the server could not be probed; empty if the probe succeeded or has not run yet.

@@ -147,10 +147,6 @@ func fromDefaults(s *source) {
 	if least, given := get(s.tree, "spec.workload.autoscaling.minReplicas").(int64); given && least < 1 {
 		remove(s.tree, place{"spec", "workload", "autoscaling", "minReplicas"}) // at least one pod runs
 	}
-	monitoring, given := get(s.tree, "spec.monitoring").(map[string]any)
-	if given && len(monitoring) > 0 && monitoring["enabled"] == nil {
-		monitoring["enabled"] = false
-	}
 }
 
 func fromDisabled(s *source, to map[string]any) {

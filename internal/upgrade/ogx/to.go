@@ -5,9 +5,13 @@ package ogx
 import (
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
@@ -24,9 +28,6 @@ func To(object map[string]any, keys func(configMap string) []string) (map[string
 		"spec": map[string]any{},
 	}
 	metadata(s, to)
-	if monitoring, given := get(s.tree, "spec.monitoring").(map[string]any); given && monitoring["enabled"] == nil {
-		monitoring["enabled"] = true // the default of OGXServer
-	}
 	storageTypes(s, to)
 	moveFields(s, to, 1, 0)
 	mountPath(s, to, ogxMountPath, defaultMountPath)
@@ -161,8 +162,14 @@ func toAllowedFrom(s *source, to map[string]any) {
 	}
 	allowed := map[string]any{}
 	rules, _ := policy["ingress"].([]any)
+	pods := commonPods(rules)
 	for i, rule := range rules {
-		allowedByRule(s, fmt.Sprintf("%s.ingress[%d]", path, i), rule, serverPortOf(to), allowed)
+		allowedByRule(s, fmt.Sprintf("%s.ingress[%d]", path, i), rule, pods, serverPortOf(to), allowed)
+	}
+	if len(allowed) > 0 && pods != nil {
+		allowed["pods"] = pods
+		s.review(path+".ingress", "the operator of OGXServer allows all pods of the server's namespace, and "+
+			"allowedFrom.pods narrows these too", "to allow none of them, set spec.networking.allowedFrom.exclusive")
 	}
 	if len(allowed) == 0 {
 		own, _ := get(to, "metadata.namespace").(string)
@@ -183,8 +190,38 @@ func serverPortOf(object map[string]any) int64 {
 	return int64(v1alpha2.DefaultPort)
 }
 
-// allowedByRule adds the namespaces that a rule allows to reach the server's port.
-func allowedByRule(s *source, path string, value any, port int64, allowed map[string]any) {
+// commonPods returns the pod selector that all peers with a selector of namespaces have, or nil.
+func commonPods(rules []any) (common map[string]any) {
+	for _, rule := range rules {
+		rule, _ := rule.(map[string]any)
+		peers, _ := rule["from"].([]any)
+		for _, peer := range peers {
+			peer, _ := peer.(map[string]any)
+			if peer["namespaceSelector"] == nil {
+				continue
+			}
+			pods, _ := peer["podSelector"].(map[string]any)
+			if !selectsPods(pods) || common != nil && !reflect.DeepEqual(common, pods) {
+				return nil
+			}
+			common = pods
+		}
+	}
+	return common
+}
+
+// selectsPods reports whether the value is a valid selector that does not select all pods.
+func selectsPods(pods map[string]any) bool {
+	var selector metav1.LabelSelector
+	if runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(pods, &selector, true) != nil {
+		return false
+	}
+	parsed, err := metav1.LabelSelectorAsSelector(&selector)
+	return err == nil && !parsed.Empty()
+}
+
+// allowedByRule adds the namespaces that a rule allows to reach the server's port, for the pods that all rules select.
+func allowedByRule(s *source, path string, value any, pods map[string]any, port int64, allowed map[string]any) {
 	rule, _ := value.(map[string]any)
 	peers, _ := rule["from"].([]any)
 	ports, _ := rule["ports"].([]any)
@@ -205,7 +242,13 @@ func allowedByRule(s *source, path string, value any, port int64, allowed map[st
 		}
 	}
 	for i, peer := range peers {
-		field, name, understood := namespaceOf(peer)
+		narrowed := peer
+		if object, _ := peer.(map[string]any); pods != nil && object["namespaceSelector"] != nil {
+			object = maps.Clone(object)
+			delete(object, "podSelector")
+			narrowed = object
+		}
+		field, name, understood := namespaceOf(narrowed)
 		if !understood {
 			s.lose(fmt.Sprintf("%s.from[%d]", path, i), peer, "", "")
 			continue
