@@ -195,6 +195,10 @@ func (d *Desired) params(in *Inputs) *objects.Params {
 	if in.Claim != nil {
 		p.ClaimModes, p.OwnsNamedClaim = in.Claim.AccessModes(), in.Claim.OwnedBy(in.CR)
 	}
+	p.ModelCacheImage = in.modelCacheImage()
+	if in.ModelCacheClaim != nil {
+		p.ModelCacheModes = in.ModelCacheClaim.AccessModes()
+	}
 	p.ClusterCA = d.Config != nil && d.Config.Auth.ClusterCA
 	p.ClientCertificates = d.TLS().ClientCertificates()
 	if f := in.Certificate; f != nil {
