@@ -211,7 +211,7 @@ func (d *Desired) params(in *Inputs) *objects.Params {
 		p.AdoptedImage = d.Distribution.Image
 	}
 	if d.Config != nil {
-		p.Config, p.Env = d.Config.YAML, d.Config.Env
+		p.Config, p.Env, p.LocalModels = d.Config.YAML, d.Config.Env, d.Config.LocalModels
 		p.External, p.OperatorImage = in.installed(d.Config.External), in.OperatorImage
 		p.ProviderTLS = in.providerTLS()
 	}

@@ -107,7 +107,7 @@ func TestModelCacheIsChecked(t *testing.T) {
 		return &ClaimFact{PVC: &corev1.PersistentVolumeClaim{Spec: corev1.PersistentVolumeClaimSpec{AccessModes: modes}}}
 	}
 	const two = "workload: {replicas: 2, modelCache: {claimName: models}}\n" +
-		"storage: {kv: {type: redis, endpoint: 'redis:6379'}, sql: {type: postgres, connectionString: {name: a, key: b}}}\ndisabled: [files, vectorIo, fileProcessors, eval, datasetio, scoring, responses, batches]"
+		"storage: {kv: {type: redis, endpoint: 'redis:6379'}, sql: {type: postgres, connectionString: {name: a, key: b}}}\ndisabled: [files, vectorIo, fileProcessors, toolRuntime, eval, datasetio, scoring, responses, batches]"
 	for name, c := range map[string]struct {
 		text          string
 		claim         *ClaimFact

@@ -3,7 +3,7 @@
 package objects
 
 import (
-	"path"
+	_ "embed"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -12,11 +12,18 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 )
 
+// modelCacheScript checks the models in the cache. The image's Python runs it.
+//
+//go:embed modelcache.py
+var modelCacheScript string
+
 const (
 	// ModelCacheVolume is the volume with the model cache.
 	ModelCacheVolume = "model-cache"
 
-	modelCacheDir = "/opt/llama-stack/model-cache"
+	modelCacheDir       = "/opt/llama-stack/model-cache"
+	modelCacheHub       = modelCacheDir + "/hub"
+	modelCacheContainer = "check-model-cache"
 )
 
 // ModelCache returns spec.workload.modelCache; empty if there is none.
@@ -37,9 +44,33 @@ func modelCacheEnvironment(p *Params) []corev1.EnvVar {
 		return nil
 	}
 	return []corev1.EnvVar{
-		{Name: "HF_HUB_CACHE", Value: path.Join(modelCacheDir, "hub")}, {Name: "HF_HUB_OFFLINE", Value: "1"},
+		{Name: "HF_HUB_CACHE", Value: modelCacheHub}, {Name: "HF_HUB_OFFLINE", Value: "1"},
 		{Name: "TRANSFORMERS_OFFLINE", Value: "1"},
 	}
+}
+
+// modelCacheContainers returns the container that reports missing models before the server replaces the running one.
+func modelCacheContainers(p *Params) []corev1.Container {
+	if !HasModelCache(&p.CR.Spec) {
+		return nil
+	}
+	return []corev1.Container{{
+		Name:                     modelCacheContainer,
+		Image:                    p.Image,
+		Command:                  append([]string{"python3", "-c", modelCacheScript, modelCacheHub}, p.LocalModels...),
+		VolumeMounts:             []corev1.VolumeMount{modelCacheMount()},
+		Resources:                sharedResources(p),
+		TerminationMessagePolicy: corev1.TerminationMessageFallbackToLogsOnError,
+		SecurityContext: &corev1.SecurityContext{
+			AllowPrivilegeEscalation: new(false),
+			ReadOnlyRootFilesystem:   new(true),
+			Capabilities:             &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}},
+		},
+	}}
+}
+
+func modelCacheMount() corev1.VolumeMount {
+	return corev1.VolumeMount{Name: ModelCacheVolume, MountPath: modelCacheDir, ReadOnly: true}
 }
 
 // modelCacheSource returns the source of the model cache. A read-only claim keeps the kubelet from changing the owner

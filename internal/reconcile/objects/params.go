@@ -26,6 +26,8 @@ type Params struct {
 	// PVC; empty if unknown.
 	ModelCacheImage string
 	ModelCacheModes []corev1.PersistentVolumeAccessMode
+	// LocalModels are the models that the model cache must have.
+	LocalModels []string
 	// StateDir is the directory of the server's state in the data volume; empty if unknown.
 	StateDir string
 	// Config is the configuration, or nil if the image runs its own.

@@ -91,7 +91,7 @@ func ownMounts(p *Params) []corev1.VolumeMount {
 		mounts = append(mounts, corev1.VolumeMount{Name: providerTLSName, MountPath: names.ProviderTLSDir, ReadOnly: true})
 	}
 	if HasModelCache(&p.CR.Spec) {
-		mounts = append(mounts, corev1.VolumeMount{Name: ModelCacheVolume, MountPath: modelCacheDir, ReadOnly: true})
+		mounts = append(mounts, modelCacheMount())
 	}
 	if p.ClusterCA {
 		mounts = append(mounts, corev1.VolumeMount{Name: clusterVolume, MountPath: serverconfig.ClusterCADir, ReadOnly: true})
