@@ -58,7 +58,7 @@ func TestMissingModelsAreNamed(t *testing.T) {
 		check("models that it has", "", "example/tiny", "short")
 		check("a missing model", "the model cache does not have example/other: it has example/tiny, sentence-transformers/short", "example/tiny", "example/other")
 		framework.NoError(t, os.Remove(filepath.Join(hub, "models--example--tiny", "refs", "main")))
-		check("a model without its revision", "the model cache does not have example/tiny: it has example/tiny, sentence-transformers/short", "example/tiny")
+		check("a model without its revision", "the model cache does not have example/tiny: it has example/tiny (without revision main), sentence-transformers/short", "example/tiny")
 		framework.NoError(t, os.RemoveAll(hub))
 		check("another layout", "the model cache cannot be read: No such file or directory: hub", "example/tiny")
 	})

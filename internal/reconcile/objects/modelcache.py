@@ -19,7 +19,7 @@ def names(model):
 
 
 def has(hub, model):
-    """Reports whether the cache has the revision of a model that the server asks for."""
+    """Reports whether the cache has the revision of a model that the server asks for, main."""
     directory = os.path.join(hub, PREFIX + model.replace("/", "--"))
     try:
         with open(os.path.join(directory, "refs", "main"), encoding="utf-8") as file:
@@ -31,6 +31,7 @@ def has(hub, model):
 hub, *needed = sys.argv[1:]
 try:
     found = sorted(entry[len(PREFIX) :].replace("--", "/") for entry in os.listdir(hub) if entry.startswith(PREFIX))
+    found = [model if has(hub, model) else model + " (without revision main)" for model in found]
     missing = [model for model in needed if not any(has(hub, name) for name in names(model))]
 except OSError as e:
     sys.exit(f"the model cache cannot be read: {e.strerror}: {os.path.relpath(e.filename, os.path.dirname(hub))}")
