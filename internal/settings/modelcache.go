@@ -22,8 +22,8 @@ func parseModelCache(text string) (string, error) {
 	err := decode([]byte(text), &cache)
 	if err == nil && cache.Image != "" {
 		if _, failure := reference.ParseReference(cache.Image); failure != nil {
-			err = field.Invalid(field.NewPath("image"), limits.Message(cache.Image), "must be the reference of an image, such as "+
-				"registry.example.com/models:1")
+			err = field.Invalid(field.NewPath("image"), limits.Message(cache.Image), "must be the reference of an image, "+
+				"such as registry.example.com/models:1")
 		}
 	}
 	if err != nil {
