@@ -27,6 +27,7 @@ var notInFullSample = map[string]string{
 	"spec.storage.kv":                                "excludes backends",
 	"spec.storage.sql":                               "excludes backends",
 	"spec.workload.modelCache.claimName":             "excludes image",
+	"spec.workload.overrides.envFrom":                "may set NO_PROXY, which the operator then leaves out",
 	"spec.workload.overrides.args":                   "would replace arguments that the server needs to start",
 	"spec.workload.overrides.command":                "would replace the program",
 	"spec.workload.podDisruptionBudget.minAvailable": "excludes maxUnavailable",
@@ -76,7 +77,7 @@ func TestSamplesUseEveryField(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, document := range strings.Split(string(text), "\n---\n") {
+		for _, document := range strings.SplitSeq(string(text), "\n---\n") {
 			var tree map[string]any
 			if err := yaml.Unmarshal([]byte(document), &tree); err != nil {
 				t.Fatalf("%s: %v", file, err)

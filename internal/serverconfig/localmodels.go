@@ -27,7 +27,8 @@ func localModels(doc *document.Document) []string {
 	}
 	var models []string
 	for _, entry := range document.Items(doc.Registered("models")) {
-		id := cmp.Or(document.Text(document.Child(entry, "provider_model_id")), document.Text(document.Child(entry, "model_id")))
+		id := cmp.Or(document.Text(document.Child(entry, "provider_model_id")),
+			document.Text(document.Child(entry, "model_id")))
 		isFile := path.IsAbs(id) || strings.HasPrefix(id, ".")
 		if loads[document.IdentityOf(document.Child(entry, "provider_id")).ID] && id != "" && !isFile &&
 			!document.HasReference(id) {

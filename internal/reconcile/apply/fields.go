@@ -27,7 +27,7 @@ type origin struct {
 	key string
 	// others reports that the field also has entries of other fields, so that only entries of specField count.
 	others bool
-	// entry is the key of the only entry that comes from specField, or from the operator's setting, if specField is absent.
+	// entry is the key of the only entry that comes from specField, or from the operator's setting if that is absent.
 	entry, setting string
 }
 
