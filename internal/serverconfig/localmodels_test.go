@@ -5,8 +5,6 @@ package serverconfig
 import (
 	"slices"
 	"testing"
-
-	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 // Proves: R107 (the models that a cache must have are those that the server itself loads by a name of Hugging Face).
@@ -28,7 +26,9 @@ registered_resources:
   - {model_id: "${env.MODEL}", provider_id: local}
   - {model_id: example/remote, provider_id: vllm}
 `))
-	framework.NoError(t, err)
+	if err != nil {
+		t.Fatal(err)
+	}
 	if got := localModels(base.Edit()); !slices.Equal(got, []string{"example/a", "example/b"}) {
 		t.Errorf("%q", got)
 	}

@@ -79,7 +79,7 @@ func TestDroppedFieldsAreRejected(t *testing.T) {
 	check("an edit of the Deployment alone", c, f)
 }
 
-// Proves: R107, R74 (a model cache is not dropped, whoever names it).
+// Proves: R107, R74 (a model cache is not dropped, also if the settings name it).
 func TestDroppedModelCacheIsRejected(t *testing.T) {
 	for want, workload := range map[string]*v1alpha2.WorkloadSpec{
 		"spec.workload.modelCache: ":            {ModelCache: &v1alpha2.ModelCacheSpec{Image: new("registry.example/models:1")}},
