@@ -77,7 +77,7 @@ func TestSamplesUseEveryField(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, document := range strings.SplitSeq(string(text), "\n---\n") {
+		for document := range strings.SplitSeq(string(text), "\n---\n") {
 			var tree map[string]any
 			if err := yaml.Unmarshal([]byte(document), &tree); err != nil {
 				t.Fatalf("%s: %v", file, err)
