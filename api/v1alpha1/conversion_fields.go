@@ -100,6 +100,7 @@ var fieldMappings = []fieldMapping{
 	{hub: "spec.workload.rollback"},
 	{hub: "spec.workload.resourceClaims"},
 	{hub: "spec.workload.startupTimeoutSeconds"},
+	{hub: "spec.workload.modelCache"},
 	{hub: "spec.workload.overrides.envFrom"},
 	{hub: "spec.workload.overrides.sidecars"},
 	{hub: "spec.workload.overrides.initContainers"},

@@ -134,7 +134,7 @@ func (a *AllowedFromSpec) usesV1alpha2Only() bool {
 func (w *WorkloadSpec) usesV1alpha2Only() bool {
 	return w != nil && (w.Scheduling != nil || len(w.ImagePullSecrets) > 0 || w.PodMetadata != nil || w.Rollback != nil ||
 		len(w.ResourceClaims) > 0 || w.Storage.usesV1alpha2Only() || w.Autoscaling.usesV1alpha2Only() ||
-		w.StartupTimeoutSeconds != nil || w.Overrides.usesV1alpha2Only())
+		w.StartupTimeoutSeconds != nil || w.ModelCache != nil || w.Overrides.usesV1alpha2Only())
 }
 
 func (o *WorkloadOverrides) usesV1alpha2Only() bool {

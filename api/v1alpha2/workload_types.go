@@ -36,6 +36,11 @@ type WorkloadSpec struct {
 	// +optional
 	Storage *PVCStorageSpec `json:"storage,omitempty"`
 
+	// ModelCache has the models that the server would download from Hugging Face. With it, the server downloads none. The
+	// default is that of the operator's settings.
+	// +optional
+	ModelCache *ModelCacheSpec `json:"modelCache,omitempty"`
+
 	// PodDisruptionBudget configures a PodDisruptionBudget.
 	// +optional
 	PodDisruptionBudget *PodDisruptionBudgetSpec `json:"podDisruptionBudget,omitempty"`
@@ -208,6 +213,23 @@ type PVCStorageSpec struct {
 	// +optional
 	// +kubebuilder:validation:Enum=Retain;Delete
 	WhenDeleted *string `json:"whenDeleted,omitempty"`
+}
+
+// ModelCacheSpec names an image or a PVC with a cache of Hugging Face in the directory hub. It is mounted read-only.
+//
+// +kubebuilder:validation:XValidation:rule="has(self.image) != has(self.claimName)",message="give either image, or claimName"
+type ModelCacheSpec struct {
+	// Image is an image with the cache. The cluster must support image volumes.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=1000
+	Image *string `json:"image,omitempty"`
+
+	// ClaimName is the name of an existing PVC with the cache.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	ClaimName *string `json:"claimName,omitempty"`
 }
 
 // PodDisruptionBudgetSpec configures a PodDisruptionBudget.

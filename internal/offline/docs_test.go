@@ -101,7 +101,7 @@ func TestBlocksOfPagesCanBeUsed(t *testing.T) {
 		"networking.md 5": "warning: spec.networking.expose",                                  // no authentication
 	}
 	for page, want := range map[string]struct{ resources, settings int }{
-		"networking.md": {resources: 8}, "workload.md": {}, "operator-settings.md": {settings: 11}, "auth.md": {resources: 7},
+		"networking.md": {resources: 8}, "workload.md": {}, "operator-settings.md": {settings: 12}, "auth.md": {resources: 7},
 		"monitoring.md": {resources: 2},
 	} {
 		got := want

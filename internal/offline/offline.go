@@ -347,6 +347,7 @@ func (c *Cluster) inputs(cr *v1alpha2.LlamaStackDistribution) (*build.Inputs, *p
 	in := build.NewInputs(cr)
 	in.CompleteWorkload(c.Settings.PodDefaults) // first, because the defaults refer to objects
 	in.CompleteProxy(c.Settings.Proxy)
+	in.CompleteModelCache(c.Settings.ModelCacheImage)
 	in.AssumeReferencesFound()
 	in.AssumeEndpointsFound(&c.Settings.EndpointFrom)
 	in.Distribution, in.CABundle, in.Override, in.Build = distribution, c.caBundle(in), c.override(in), secret.OnCluster

@@ -64,6 +64,10 @@ func inCluster(t *testing.T, file, operatorSettings string) *build.Desired {
 	if in.CABundle = in.NamedCABundle(); in.CABundle != nil {
 		in.CABundle.State = build.Unknown
 	}
+	in.CABundles = in.AllCABundles()
+	for i := range in.CABundles {
+		in.CABundles[i].State = build.Unknown
+	}
 	if in.Certificate = build.CertificateOf(cr); in.Certificate != nil {
 		data := framework.NewCA(t).ServerSecret([]string{names.ServiceHost(cr.Name, cr.Namespace)})
 		in.Now, in.Certificate.Lookup = time.Now(), build.LookIn(data, "tls.crt", "tls.key")

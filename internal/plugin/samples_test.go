@@ -154,11 +154,11 @@ func withDifference(t *testing.T, objects, config string) string {
 // againstWhole returns the diff of the objects against those of wholeSample, renamed.
 func againstWhole(t *testing.T, objects string) string {
 	t.Helper()
-	name := regexp.MustCompile(`(?m)^ {2}name: (\S+)-sa$`)
+	name := regexp.MustCompile(`(?m)^ {2}name: (\S+)-service$`)
 	whole := read(t, filepath.Join("testdata", "samples", wholeSample+".yaml"))
 	from, to := name.FindStringSubmatch(whole), name.FindStringSubmatch(objects)
 	if from == nil || to == nil {
-		t.Fatal("no ServiceAccount has the name of the resource")
+		t.Fatal("no Service has the name of the resource")
 	}
 	before, after := byKind(t, strings.ReplaceAll(whole, from[1], to[1])), byKind(t, objects)
 	difference, err := golden.Diff(before, after)

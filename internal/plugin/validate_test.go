@@ -42,9 +42,11 @@ func TestBadInput(t *testing.T) {
 func TestSamplesAreValid(t *testing.T) {
 	r := run(t, "", "validate", "-f", samplesDir)
 	want := fmt.Sprintf("%d checked, 2 with errors or warnings, 1 of other kinds skipped\n", len(glob(t, samplesDir+"/v1alpha2-*.yaml"))+1)
-	// Notes: two samples have a PVC, endpointFrom addresses are known only in the cluster, and one sample uses safety.
-	notes := strings.Split(r.err, "\n")[:5]
+	// Notes: four samples have a PVC, endpointFrom addresses are known only in the cluster, and one sample uses safety.
+	notes := strings.Split(r.err, "\n")[:7]
 	for i, what := range []string{
+		"a change that restarts its pod makes the server unavailable ",
+		"a change that restarts its pod makes the server unavailable ",
 		"a change that restarts its pod makes the server unavailable ",
 		"a change that restarts its pod makes the server unavailable ",
 		"endpoint-from: spec.providers.inference.endpointFrom: only the cluster knows the address of ",

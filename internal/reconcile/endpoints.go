@@ -60,7 +60,7 @@ func (r *Reconciler) endpointWatches(mgr manager.Manager, o *Options,
 // watchEndpoints watches the kinds of the referenced endpoints and PVCs, and requeues the custom resource while a kind
 // is missing.
 func (r *Reconciler) watchEndpoints(s *scope) {
-	if s.gathered.Inputs.Claim != nil {
+	if s.gathered.Inputs.Claim != nil || s.gathered.Inputs.ModelCacheClaim != nil {
 		r.watchClaims()
 	}
 	for i := range s.gathered.Inputs.Endpoints {

@@ -77,7 +77,9 @@ type Result struct {
 	// RegisteredModels are the names in client requests of all models that the configuration registers; nil if a name
 	// depends on the environment.
 	RegisteredModels []string
-	LocalState       LocalState
+	// LocalModels are the registered models that the server loads from Hugging Face, by their ids there.
+	LocalModels []string
+	LocalState  LocalState
 	// StateFiles are the files and directories of state in the configuration.
 	StateFiles []StateFile
 	// RemoteStores are the stores in PostgreSQL or Redis.
@@ -224,6 +226,7 @@ func Generate(ctx context.Context, in Input) (*Result, problem.List) {
 		Registered:       registered,
 		RegisteredModels: resource.ServedNames(doc, in.Line),
 
+		LocalModels:  localModels(doc),
 		LocalState:   localState(doc, env.Given()),
 		StateFiles:   stateFiles(doc, in.Line, env.Given()),
 		RemoteStores: remoteStores(doc, env.Given(), backends),

@@ -34,7 +34,7 @@ const (
 // Keys returns the keys that Parse reads.
 func Keys() []string {
 	return []string{KeyDistributions, KeyImageOverrides, KeyFeatureFlags, KeyForbid, KeyEdge, KeyRegistries,
-		KeyPodDefaults, KeyEndpointFrom, KeyProxy, KeyTelemetry}
+		KeyPodDefaults, KeyEndpointFrom, KeyProxy, KeyTelemetry, KeyModelCache}
 }
 
 type entry struct {
@@ -82,6 +82,8 @@ type Settings struct {
 	Telemetry Telemetry
 	// Proxy is the proxy of all servers and of the operator's requests to registries; may be nil.
 	Proxy *v1alpha2.ProxySpec
+	// ModelCacheImage is the image of the model cache of all servers; may be empty.
+	ModelCacheImage string
 
 	entries    map[string]entry // by name
 	images     []entry          // first match wins: registered by name, then built-in
@@ -174,7 +176,7 @@ func checkSize(text string) error {
 
 func (s *Settings) parseGlobalKeys(data map[string]string) error {
 	for _, key := range []string{KeyFeatureFlags, KeyForbid, KeyEdge, KeyRegistries, KeyPodDefaults, KeyEndpointFrom,
-		KeyProxy, KeyTelemetry} {
+		KeyProxy, KeyTelemetry, KeyModelCache} {
 		if err := checkSize(data[key]); err != nil {
 			return fmt.Errorf("ConfigMap %s, key %s: %w", ConfigMapName, key, err)
 		}
@@ -203,6 +205,9 @@ func (s *Settings) parseGlobalKeys(data map[string]string) error {
 		return err
 	}
 	if s.Proxy, err = parseProxy(data[KeyProxy]); err != nil {
+		return err
+	}
+	if s.ModelCacheImage, err = parseModelCache(data[KeyModelCache]); err != nil {
 		return err
 	}
 	s.Registries.Proxy = s.Proxy

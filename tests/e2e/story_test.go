@@ -42,6 +42,7 @@ var story = []chapter{
 			{"a resource written as v1alpha1 runs", writtenAsV1alpha1},
 			{"a distribution alone runs with the image's own configuration", distributionAlone},
 			{"samples of other fields run", samplesOfOtherFieldsRun},
+			{"models come from a cache", modelsComeFromACache},
 			{"clients of users work", clientsOfUsersWork},
 		},
 		beside: []part{

@@ -3,6 +3,7 @@
 package server
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"testing"
@@ -49,7 +50,7 @@ func parseYAML(t *testing.T, content []byte) map[string]any {
 func readRequested(t *testing.T, content []byte) requested {
 	t.Helper()
 	spec, _ := at(parseYAML(t, content), "spec").(map[string]any)
-	a := requested{distribution: str(spec, "distribution", "name")}
+	a := requested{distribution: cmp.Or(str(spec, "distribution", "name"), "starter")} // a sample names an image of the starter
 	for _, name := range list(spec, "disabled") {
 		a.disabled = append(a.disabled, snake(name.(string)))
 	}

@@ -69,13 +69,20 @@ func droppedFields(path string, sent, applied any) (fields []string) {
 	case []any:
 		other, _ := applied.([]any)
 		for i := range sent {
-			if entry := counterpart(sent, i, other); entry != nil {
-				fields = append(fields, droppedFields(fmt.Sprintf("%s[%d]", path, i), sent[i], entry)...)
+			at := fmt.Sprintf("%s[%d]", path, i)
+			switch entry := counterpart(sent, i, other); {
+			case entry != nil:
+				fields = append(fields, droppedFields(at, sent[i], entry)...)
+			case keyOf(sent[i], imageVolume) != nil && strings.HasSuffix(path, ".volumes"):
+				fields = append(fields, at+"."+imageVolume)
 			}
 		}
 	}
 	return fields
 }
+
+// imageVolume is the source of a volume that the API server drops as a whole, with its mounts.
+const imageVolume = "image"
 
 // isEmpty reports whether an API server omits the value.
 func isEmpty(value any) bool {

@@ -40,10 +40,9 @@ func (c withoutImages) Apply(ctx context.Context, o runtime.ApplyConfiguration, 
 }
 
 func (withoutImages) leaveOut(o interface{ UnstructuredContent() map[string]any }) {
+	// Kubernetes removes the whole volume.
 	volumes, _, _ := unstructured.NestedSlice(o.UnstructuredContent(), "spec", "template", "spec", "volumes")
-	for _, v := range volumes {
-		delete(v.(map[string]any), "image")
-	}
+	volumes = slices.DeleteFunc(volumes, func(v any) bool { return v.(map[string]any)["image"] != nil })
 	_ = unstructured.SetNestedSlice(o.UnstructuredContent(), volumes, "spec", "template", "spec", "volumes")
 }
 
@@ -78,6 +77,29 @@ func TestDroppedFieldsAreRejected(t *testing.T) {
 	cr, list = deployment(models)
 	_, f = a.Apply(t.Context(), cr, list)
 	check("an edit of the Deployment alone", c, f)
+}
+
+// Proves: R107, R74 (a model cache is not dropped, also if the settings name it).
+func TestDroppedModelCacheIsRejected(t *testing.T) {
+	for want, workload := range map[string]*v1alpha2.WorkloadSpec{
+		"spec.workload.modelCache: ":            {ModelCache: &v1alpha2.ModelCacheSpec{Image: new("registry.example/models:1")}},
+		"operator settings: modelCache.image: ": nil,
+	} {
+		c := fakecluster.New(t)
+		a := applier(c)
+		a.Client = withoutImages{c}
+		cr, list := full(1)
+		cr.Spec.Workload = workload
+		completed := cr.DeepCopy()
+		completed.Spec.Workload = &v1alpha2.WorkloadSpec{ModelCache: &v1alpha2.ModelCacheSpec{Image: new("registry.example/models:1")}}
+		i := slices.IndexFunc(list, func(o objects.Object) bool { _, ok := o.(*appsv1.Deployment); return ok })
+		list[i] = objects.Deployment(&objects.Params{CR: completed, Image: "registry.example/starter:0.7.1", ModelCacheImage: "registry.example/models:1"})
+		_, f := a.Apply(t.Context(), cr, list)
+		if f == nil || !strings.HasPrefix(f.String(), want+"Deployment my-stack could not be applied: this cluster's API server drops spec.template.spec.volumes[") ||
+			f.Class != problem.Terminal || !strings.Contains(f.Fix, "feature gate") || len(c.Applied) > 0 {
+			t.Errorf("written %v, %v, want %s", c.Applied, f, want)
+		}
+	}
 }
 
 // Proves: R74 (the operator's additions, other values, map keys and list entries are not named).

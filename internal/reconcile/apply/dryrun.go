@@ -10,10 +10,12 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
 )
 
 // isUpdate reports whether one of the objects exists.
@@ -73,12 +75,19 @@ func (a *Applier) dryRunOne(ctx context.Context, owner *v1alpha2.LlamaStackDistr
 	return err
 }
 
-// hasSpecValues reports whether the object contains values of the spec, for which a dry run pays.
+// hasSpecValues reports whether the object contains values of the spec or the settings, for which a dry run pays.
 func hasSpecValues(owner *v1alpha2.LlamaStackDistribution, c *change) bool {
 	if c.gvk.Kind == "Deployment" {
-		return owner.Spec.Workload != nil
+		return owner.Spec.Workload != nil || hasModelCache(c)
 	}
 	return specFieldByKind[c.gvk.Kind] != "" && c.gvk.Kind != "Service"
+}
+
+// hasModelCache reports whether the Deployment has a model cache, which may come from the operator's settings.
+func hasModelCache(c *change) bool {
+	volumes, _, _ := unstructured.NestedFieldNoCopy(c.Object, "spec", "template", "spec", "volumes")
+	list, _ := volumes.([]any)
+	return slices.ContainsFunc(list, func(v any) bool { return keyOf(v, "name") == objects.ModelCacheVolume })
 }
 
 // specFieldByKind is the field of the spec that determines an object, by kind.

@@ -14,6 +14,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 )
 
 // origin maps a field of an object to its field of the spec.
@@ -25,6 +27,8 @@ type origin struct {
 	key string
 	// others reports that the field also has entries of other fields, so that only entries of specField count.
 	others bool
+	// entry is the key of the only entry that comes from specField, or from the operator's setting if that is absent.
+	entry, setting string
 }
 
 const (
@@ -45,6 +49,8 @@ var origins = []origin{
 	{kind: "Deployment", field: podSpec + "containers", specField: overrides + "sidecars", key: "name", others: true},
 	{kind: "Deployment", field: podSpec + "initContainers", specField: overrides + "initContainers", key: "name",
 		others: true},
+	{kind: "Deployment", field: podSpec + "volumes", specField: workload + "modelCache", key: "name",
+		entry: objects.ModelCacheVolume, setting: settings.KeyModelCache + ".image"},
 	{kind: "Deployment", field: podSpec + "volumes", specField: overrides + "volumes", key: "name"},
 	{kind: "Deployment", field: podSpec + "serviceAccountName", specField: overrides + "serviceAccountName"},
 	{kind: "Deployment", field: podSpec + "topologySpreadConstraints", specField: workload + "topologySpreadConstraints"},
@@ -115,6 +121,9 @@ func (o *origin) specPath(c *change, cr map[string]any, field string) (from stri
 	if o.kind != c.gvk.Kind || !found || rest != "" && !strings.ContainsAny(rest[:1], ".[") {
 		return "", false
 	}
+	if o.entry != "" {
+		return o.entryPath(c, cr, rest)
+	}
 	value, found, _ := unstructured.NestedFieldNoCopy(cr, strings.Split(o.specField, ".")...)
 	switch {
 	case !found && o.others:
@@ -129,11 +138,11 @@ func (o *origin) specPath(c *change, cr map[string]any, field string) (from stri
 	case o.key == "" || rest == "":
 		return o.specField + rest, true
 	}
-	indexText, below, _ := strings.Cut(strings.TrimPrefix(rest, "["), "]")
-	index, err := strconv.Atoi(indexText)
-	if err != nil {
+	index, ok := indexIn(rest)
+	if !ok {
 		return o.specField, false
 	}
+	_, below, _ := strings.Cut(rest, "]")
 	name := o.nameAt(c, index)
 	list, _ := value.([]any)
 	at := slices.IndexFunc(list, func(entry any) bool { return name != nil && keyOf(entry, o.key) == name })
@@ -144,6 +153,24 @@ func (o *origin) specPath(c *change, cr map[string]any, field string) (from stri
 		return o.specField, false
 	}
 	return fmt.Sprintf("%s[%d]%s", o.specField, at, below), true
+}
+
+// entryPath returns the field, or the operator's setting, of the only entry that comes from it.
+func (o *origin) entryPath(c *change, cr map[string]any, rest string) (from string, exact bool) {
+	if index, ok := indexIn(rest); !ok || o.nameAt(c, index) != o.entry {
+		return "", false
+	}
+	if _, found, _ := unstructured.NestedFieldNoCopy(cr, strings.Split(o.specField, ".")...); !found {
+		return "operator settings: " + o.setting, true
+	}
+	return o.specField, true
+}
+
+// indexIn returns the index at the start of a path.
+func indexIn(path string) (index int, ok bool) {
+	text, _, _ := strings.Cut(strings.TrimPrefix(path, "["), "]")
+	index, err := strconv.Atoi(text)
+	return index, err == nil
 }
 
 // nameAt returns the key of the entry in the object's list, or nil.

@@ -196,6 +196,10 @@ func (d *Desired) params(in *Inputs) *objects.Params {
 	if in.Claim != nil {
 		p.ClaimModes, p.OwnsNamedClaim = in.Claim.AccessModes(), in.Claim.OwnedBy(in.CR)
 	}
+	p.ModelCacheImage = in.modelCacheImage()
+	if in.ModelCacheClaim != nil {
+		p.ModelCacheModes = in.ModelCacheClaim.AccessModes()
+	}
 	p.ClusterCA = d.Config != nil && d.Config.Auth.ClusterCA
 	p.ClientCertificates = d.TLS().ClientCertificates()
 	if f := in.Certificate; f != nil {
@@ -208,7 +212,7 @@ func (d *Desired) params(in *Inputs) *objects.Params {
 		p.AdoptedImage = d.Distribution.Image
 	}
 	if d.Config != nil {
-		p.Config, p.Env = d.Config.YAML, d.Config.Env
+		p.Config, p.Env, p.LocalModels = d.Config.YAML, d.Config.Env, d.Config.LocalModels
 		p.External, p.OperatorImage = in.installed(d.Config.External), in.OperatorImage
 		p.ProviderTLS = in.providerTLS()
 	}

@@ -49,17 +49,21 @@ func (r *report) checkClaim(in *Inputs) {
 		return
 	}
 	if in.Claim.PVC == nil {
-		r.Add(problem.Problem{
-			Reason: problem.DependencyNotReady, Path: PathClaim,
-			Detail: fmt.Sprintf("PersistentVolumeClaim not found: %s (namespace %s)", name, in.CR.Namespace),
-			Fix:    "create it, or remove claimName to let the operator create one",
-		})
+		r.missingClaim(in, PathClaim, name, "create it, or remove claimName to let the operator create one")
 		return
 	}
 	if owner := metav1.GetControllerOf(in.Claim.PVC); owner != nil && !in.Claim.OwnedBy(in.CR) {
 		r.warn(problem.EphemeralState, PathClaim, fmt.Sprintf("PersistentVolumeClaim %s is deleted with its owner, %s %s",
 			name, owner.Kind, owner.Name), "remove its owner reference if the data must outlive the owner")
 	}
+}
+
+// missingClaim reports a PVC that does not exist.
+func (r *report) missingClaim(in *Inputs, path, name, fix string) {
+	r.Add(problem.Problem{
+		Reason: problem.DependencyNotReady, Path: path,
+		Detail: fmt.Sprintf("PersistentVolumeClaim not found: %s (namespace %s)", name, in.CR.Namespace), Fix: fix,
+	})
 }
 
 // checkStorage checks the PVC. In v1alpha1, a size of zero means the default.

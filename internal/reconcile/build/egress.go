@@ -108,7 +108,8 @@ func (e *egress) allowVendors(in *Inputs, list []use) {
 			full := line.FullType(group.API.Name, p.Type)
 			isKnown := func(u use) bool { return strings.HasPrefix(u.path, p.Path+".") }
 			if p.Endpoint == "" && p.EndpointFrom == nil && !slices.ContainsFunc(list, isKnown) &&
-				(strings.HasPrefix(full, "remote::") || full == "inline::sentence-transformers") {
+				(strings.HasPrefix(full, "remote::") ||
+					full == "inline::sentence-transformers" && !objects.HasModelCache(&in.CR.Spec)) {
 				e.allowOutside("the service of "+p.Path, "443")
 			}
 		}

@@ -39,6 +39,14 @@ func inputHash(in *Inputs) string {
 		h.Text("access modes")
 		h.Text(canonicalJSON(in.Claim.AccessModes()))
 	}
+	if in.ModelCacheClaim != nil {
+		h.Text("access modes of the model cache")
+		h.Text(canonicalJSON(in.ModelCacheClaim.AccessModes()))
+	}
+	if image := in.modelCacheImage(); image != "" {
+		h.Text("model cache")
+		h.Text(image)
+	}
 	d := in.Distribution
 	h.Text(d.Name)
 	if d.Listed && d.Line != nil {

@@ -9,6 +9,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
@@ -72,6 +73,10 @@ type Inputs struct {
 	Certificate *CertificateFact
 	// Claim is the result of reading spec.workload.storage.claimName, or nil without one or if unreadable.
 	Claim *ClaimFact
+	// ModelCacheClaim is the result of reading spec.workload.modelCache.claimName, or nil without one or if unreadable.
+	ModelCacheClaim *ClaimFact
+	// ModelCacheDefault reports that the model cache of CR comes from the operator's settings.
+	ModelCacheDefault bool
 	// Now is the time of the reconcile, for the validity of certificates.
 	Now time.Time
 	// ClusterAssignsUserIDs reports that the cluster assigns user IDs to pods (OpenShift).
@@ -118,6 +123,22 @@ func (in *Inputs) CompleteProxy(defaults *v1alpha2.ProxySpec) {
 	cr.Spec.Networking = &networking
 	spec.Source = &cr.Spec
 	in.CR, in.Spec = &cr, &spec
+}
+
+// CompleteModelCache completes a copy of the spec by the model cache of the operator's settings; image may be empty.
+func (in *Inputs) CompleteModelCache(image string) {
+	if image == "" || workloadOf(in).ModelCache != nil {
+		return
+	}
+	cr, spec, workload := *in.CR, *in.Spec, workloadOf(in)
+	workload.ModelCache = &v1alpha2.ModelCacheSpec{Image: &image}
+	cr.Spec.Workload = &workload
+	spec.Source = &cr.Spec
+	in.CR, in.Spec, in.ModelCacheDefault = &cr, &spec, true
+}
+
+func workloadOf(in *Inputs) v1alpha2.WorkloadSpec {
+	return ptr.Deref(in.CR.Spec.Workload, v1alpha2.WorkloadSpec{})
 }
 
 // SecretCount returns the number of references to Secrets.

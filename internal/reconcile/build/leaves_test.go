@@ -42,6 +42,7 @@ var incomplete = []string{
 	"spec.storage.kv.connectionString{}", "spec.storage.kv.connectionString.secretKeyRef{}",
 	"spec.storage.sql.connectionString{}", "spec.storage.sql.connectionString.secretKeyRef{}", "spec.networking.tls.caBundle{}",
 	"spec.storage.sql.password{}", "spec.storage.sql.password.secretKeyRef{}", "spec.storage.kv.caBundle{}", "spec.storage.sql.caBundle{}",
+	"spec.workload.modelCache{}",
 }
 
 // onlyTold are settings that are only reported (R39) or that the release line of the inputs lacks (R25).
@@ -52,6 +53,7 @@ var onlyTold = []string{
 // meaningful are the structs whose presence, or that of a struct within them, has a meaning (R31).
 var meaningful = []string{
 	"spec.storage.kv", "spec.storage.sql", "spec.workload.storage", "spec.workload.podDisruptionBudget", "spec.networking.tls.caBundle",
+	"spec.workload.modelCache",
 }
 
 // isAbsent reports whether a path is an empty struct without a meaning.

@@ -105,6 +105,7 @@ var unlistedFields = map[string]string{
 	"iscsi.secretRef":                                   "credentials of a storage driver, which kubelet reads and no container sees",
 	"rbd.secretRef":                                     "credentials of a storage driver, which kubelet reads and no container sees",
 	"storage.claimName":                                 "a PVC, which has an index value of its own",
+	"modelCache.claimName":                              "a PVC, which has an index value of its own",
 	"flexVolume.secretRef":                              "credentials of a storage driver, which kubelet reads and no container sees",
 	"cinder.secretRef":                                  "credentials of a storage driver, which kubelet reads and no container sees",
 	"cephfs.secretRef":                                  "credentials of a storage driver, which kubelet reads and no container sees",

@@ -25,7 +25,9 @@ func (d *Desired) warnUnmountedState(list []objects.Object) {
 		return
 	}
 	pod := &list[at].(*appsv1.Deployment).Spec.Template.Spec
-	if !slices.ContainsFunc(pod.Volumes, func(v corev1.Volume) bool { return v.PersistentVolumeClaim != nil }) {
+	if !slices.ContainsFunc(pod.Volumes, func(v corev1.Volume) bool {
+		return v.PersistentVolumeClaim != nil && !v.PersistentVolumeClaim.ReadOnly
+	}) {
 		return
 	}
 	env, given := map[string]string{}, document.Variables{}
@@ -90,11 +92,11 @@ func isHeld(name string, pod *corev1.PodSpec) bool {
 	})
 }
 
-// mountPath returns where the PVC is mounted.
+// mountPath returns where the PVC for state is mounted.
 func mountPath(pod *corev1.PodSpec) string {
 	for _, m := range pod.Containers[0].VolumeMounts {
 		for _, v := range pod.Volumes {
-			if v.Name == m.Name && v.PersistentVolumeClaim != nil {
+			if v.Name == m.Name && v.PersistentVolumeClaim != nil && !m.ReadOnly {
 				return m.MountPath
 			}
 		}

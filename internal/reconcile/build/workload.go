@@ -38,6 +38,7 @@ func (r *report) checkWorkload(in *Inputs) {
 	r.checkAutoscaling(spec)
 	r.checkBudget(spec)
 	r.checkStorage(in)
+	r.checkModelCache(in)
 }
 
 // checkSize rejects a workload larger than any pod template; for v1alpha1 no webhook does.

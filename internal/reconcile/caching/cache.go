@@ -77,8 +77,12 @@ func References(o client.Object) []string {
 	for _, ref := range build.References(cr) {
 		values = append(values, IndexValue(ref.Kind, ref.Namespace, ref.Name))
 	}
-	if claim := objects.NamedClaim(&cr.Spec); claim != "" {
-		values = append(values, IndexValue(objects.KindPVC, cr.Namespace, claim))
+	for _, claim := range []string{
+		objects.NamedClaim(&cr.Spec), ptr.Deref(objects.ModelCache(&cr.Spec).ClaimName, ""),
+	} {
+		if claim != "" {
+			values = append(values, IndexValue(objects.KindPVC, cr.Namespace, claim))
+		}
 	}
 	for _, ref := range serverconfig.EndpointUses(parse.Parse(&cr.Spec)) {
 		values = append(values, EndpointValue(ref.Kind, cmp.Or(ref.Namespace, cr.Namespace), ref.Name))

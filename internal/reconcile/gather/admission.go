@@ -40,6 +40,7 @@ func (g *Gatherer) gatherForAdmission(
 		in.ClusterName = known.Telemetry.ClusterName
 		in.CompleteWorkload(known.PodDefaults)
 		in.CompleteProxy(known.Proxy)
+		in.CompleteModelCache(known.ModelCacheImage)
 		in.Distribution, f = known.ResolveWithHints(&cr.Spec.Distribution, build.Hints(in, build.ReportedLine(cr)))
 		in.Unresolved = f != nil
 		in.AssumeEndpointsFound(&known.EndpointFrom)

@@ -109,6 +109,7 @@ func (g *Gatherer) gather(ctx context.Context, cr *v1alpha2.LlamaStackDistributi
 		in.ClusterName = out.Settings.Telemetry.ClusterName
 		in.CompleteWorkload(out.Settings.PodDefaults)
 		in.CompleteProxy(out.Settings.Proxy)
+		in.CompleteModelCache(out.Settings.ModelCacheImage)
 		in.OlderWithHost, f = g.olderWithHost(ctx, in)
 		problems.AddFound(f)
 		in.Distribution, f = resolveDistribution(out.Settings, in, settings.Hints{})

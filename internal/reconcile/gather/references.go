@@ -41,8 +41,7 @@ func (g *Gatherer) references(ctx context.Context, in *build.Inputs, problems *p
 	in.Certificate, f = certificate(ctx, in.CR, o)
 	problems.AddFound(f)
 	problems.AddFound(podReferences(ctx, in, o))
-	in.Claim, f = g.claim(ctx, in.CR)
-	problems.AddFound(f)
+	g.claims(ctx, in, problems)
 }
 
 // referenceReader reads each Secret and ConfigMap once in a reconcile, so that all references see the same version.

@@ -47,6 +47,7 @@ func environment(p *Params) []corev1.EnvVar {
 	if p.Legacy.FromV1alpha1 {
 		env = append(env, legacyEnvironment(p)...)
 	}
+	env = append(env, modelCacheEnvironment(p)...)
 	env = append(env, p.Proxy...)
 	env = append(env, metricsEnvironment(p)...)
 	env = append(env, trustEnvironment(p)...)

@@ -22,6 +22,12 @@ type Params struct {
 	ClaimModes []corev1.PersistentVolumeAccessMode
 	// OwnsNamedClaim reports that the custom resource still owns that PVC, which it had made itself.
 	OwnsNamedClaim bool
+	// ModelCacheImage is the image of the model cache where pods pull it, and ModelCacheModes are the access modes of its
+	// PVC; empty if unknown.
+	ModelCacheImage string
+	ModelCacheModes []corev1.PersistentVolumeAccessMode
+	// LocalModels are the models that the model cache must have.
+	LocalModels []string
 	// StateDir is the directory of the server's state in the data volume; empty if unknown.
 	StateDir string
 	// Config is the configuration, or nil if the image runs its own.

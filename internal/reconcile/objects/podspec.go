@@ -5,6 +5,7 @@ package objects
 import (
 	"cmp"
 	"maps"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -16,7 +17,7 @@ import (
 )
 
 func initContainers(p *Params) []corev1.Container {
-	return append(trustContainers(p), externalContainers(p)...)
+	return slices.Concat(trustContainers(p), modelCacheContainers(p), externalContainers(p))
 }
 
 func workloadOf(spec *v1alpha2.LlamaStackDistributionSpec) v1alpha2.WorkloadSpec {

@@ -112,7 +112,7 @@ func declaresPort(spec *v1alpha2.LlamaStackDistributionSpec, is func(*corev1.Con
 // isOwnContainer reports whether the operator uses the name for a container, now or after another edit.
 func isOwnContainer(p *Params, name string) bool {
 	return name == cmp.Or(p.Legacy.ContainerName, names.ContainerName) || strings.HasPrefix(name, installerPrefix) ||
-		slices.Contains([]string{trustContainer, prepareName, checkName}, name)
+		slices.Contains([]string{trustContainer, modelCacheContainer, prepareName, checkName}, name)
 }
 
 // referencesOfContainers adds the Secrets and ConfigMaps in the environment of the user's containers.

@@ -67,9 +67,9 @@ func SharesData(spec *v1alpha2.LlamaStackDistributionSpec, claim []corev1.Persis
 	return slices.Contains(claim, corev1.ReadWriteMany)
 }
 
-// isExclusive reports whether a new pod may be unable to mount the data before the old pod ends.
+// isExclusive reports whether a new pod may be unable to mount the data or the model cache before the old pod ends.
 func isExclusive(p *Params) bool {
-	return storageSpec(&p.CR.Spec) != nil && !SharesData(&p.CR.Spec, p.ClaimModes)
+	return storageSpec(&p.CR.Spec) != nil && !SharesData(&p.CR.Spec, p.ClaimModes) || IsOneNode(p.ModelCacheModes)
 }
 
 const stateDirs = "distributions"

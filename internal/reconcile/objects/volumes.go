@@ -41,6 +41,9 @@ func ownVolumes(p *Params) []corev1.Volume {
 	if len(p.ProviderTLS) > 0 {
 		volumes = append(volumes, providerTLSVolume(p.ProviderTLS))
 	}
+	if HasModelCache(&p.CR.Spec) {
+		volumes = append(volumes, corev1.Volume{Name: ModelCacheVolume, VolumeSource: modelCacheSource(p)})
+	}
 	if p.ClusterCA {
 		volumes = append(volumes, configMapVolume(clusterVolume, clusterCAName))
 	}
@@ -86,6 +89,9 @@ func ownMounts(p *Params) []corev1.VolumeMount {
 	}
 	if len(p.ProviderTLS) > 0 {
 		mounts = append(mounts, corev1.VolumeMount{Name: providerTLSName, MountPath: names.ProviderTLSDir, ReadOnly: true})
+	}
+	if HasModelCache(&p.CR.Spec) {
+		mounts = append(mounts, modelCacheMount())
 	}
 	if p.ClusterCA {
 		mounts = append(mounts, corev1.VolumeMount{Name: clusterVolume, MountPath: serverconfig.ClusterCADir, ReadOnly: true})

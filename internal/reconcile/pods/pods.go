@@ -11,6 +11,7 @@ import (
 	"time"
 	"unicode"
 
+	"github.com/google/go-containerregistry/pkg/name"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -207,6 +208,23 @@ func pullFailure(message string) string {
 	return message
 }
 
+var quotedImage = regexp.MustCompile(`image "([^"]+)"`)
+
+// pulledImage returns the image of a failed pull: the container's, or that of a volume, as the kubelet's message names
+// it.
+func pulledImage(message, container string) string {
+	quoted := quotedImage.FindStringSubmatch(message)
+	if quoted == nil {
+		return container
+	}
+	named, err := name.ParseReference(quoted[1])
+	own, failed := name.ParseReference(container)
+	if err != nil || failed != nil || named.Name() == own.Name() {
+		return container
+	}
+	return quoted[1]
+}
+
 func containerReason(c *corev1.ContainerStatus, subject string, p *corev1.Pod, known *Secrets) explanation {
 	if c.Ready {
 		return explanation{}
@@ -215,7 +233,7 @@ func containerReason(c *corev1.ContainerStatus, subject string, p *corev1.Pod, k
 		switch {
 		case needsTime(w.Reason): // the last termination says more
 		case isPullFailure(w.Reason):
-			return explainPull(c.Image, pullFailure(w.Message))
+			return explainPull(pulledImage(w.Message, c.Image), pullFailure(w.Message))
 		case !known.matches(p) && !plainConfigError.MatchString(w.Message):
 			return explanation{w.Reason + ": see its message with: kubectl -n " + p.Namespace + " describe pod " + p.Name,
 				waitingRemedy(c)}

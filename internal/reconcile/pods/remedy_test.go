@@ -105,6 +105,14 @@ func TestObserveNamesTheRemedy(t *testing.T) {
 			image("r.example/x:2", waiting("ErrImagePull", notFound)), "ImagePullBackOff: " + notFound,
 			"correct the name or the tag of the image r.example/x:2",
 		},
+		"no such image of a volume": {
+			image("r.example/x:2", waiting("ImagePullBackOff", `Back-off pulling image "r.example/models:1": ErrImagePull: `+notFound)), "ImagePullBackOff: " + notFound,
+			"correct the name or the tag of the image r.example/models:1",
+		},
+		"an image by another name": {
+			image("x:2", waiting("ErrImagePull", `failed to pull and unpack image "docker.io/library/x:2": not found`)),
+			`ImagePullBackOff: failed to pull and unpack image "docker.io/library/x:2": not found`, "correct the name or the tag of the image x:2",
+		},
 		"no such name of an image": {
 			image("r.example/x y", waiting("InvalidImageName", "couldn't parse image name")), "InvalidImageName: couldn't parse image name",
 			"correct the name or the tag of the image r.example/x y",

@@ -194,6 +194,9 @@ func TestSamplesSurviveRoundTrip(t *testing.T) {
 		t.Fatal(samples, err)
 	}
 	for _, sample := range samples {
+		if strings.Contains(sample, "-full") {
+			continue // has every field, also those that an OGXServer cannot express
+		}
 		text, err := os.ReadFile(sample)
 		if err != nil {
 			t.Fatal(err)

@@ -63,6 +63,8 @@ var unsaidByOGXServer = []unsaid{
 	{"spec.workload.terminationGracePeriodSeconds", "an OGXServer has Kubernetes' default", byAdmission},
 	{"spec.workload.rollback", "an OGXServer keeps a pod that does not start", "remove it"},
 	{"spec.workload.startupTimeoutSeconds", "an OGXServer has its own time for the start", byAdmission},
+	{"spec.workload.modelCache", "an OGXServer has no cache of models",
+		"mount it with spec.workload.overrides.volumes and volumeMounts, and set HF_HUB_CACHE and HF_HUB_OFFLINE"},
 	{"spec.workload.overrides.sidecars", "an OGXServer has no further containers", byAdmission},
 	{"spec.workload.overrides.initContainers", "an OGXServer has no further containers", byAdmission},
 	{"spec.workload.imagePullSecrets", "an OGXServer has no image pull secrets",
