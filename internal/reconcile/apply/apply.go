@@ -60,6 +60,8 @@ func (a *Applier) Apply(ctx context.Context, owner *v1alpha2.LlamaStackDistribut
 	for _, o := range list {
 		c, f := a.compare(ctx, owner, o)
 		if f != nil {
+			// An earlier attempt may have created objects before the caches had this one.
+			result.NameTaken = f.Reason == problem.Conflict || f.Reason == problem.WaitingForRemoval
 			return result, f
 		}
 		if c != nil {

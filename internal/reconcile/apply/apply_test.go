@@ -77,7 +77,12 @@ func TestConflict(t *testing.T) {
 			a := applier(live)
 			a.Cached = fakecluster.New(t) // the cache lacks objects without the operator's label
 			list := fakecluster.Desired("a: 1")
-			_, f := a.Apply(t.Context(), fakecluster.Owner(), list)
+			result, f := a.Apply(t.Context(), fakecluster.Owner(), list)
+			a.Cached = live // now it has the object, and what was created stays the operator's to remove
+			again, g := a.Apply(t.Context(), fakecluster.Owner(), list)
+			if !result.NameTaken || !again.NameTaken || g.String() != f.String() {
+				t.Errorf("%+v, then %+v: %s", result, again, g)
+			}
 			if f == nil || f.Class != c.class || f.Reason != map[bool]problem.Reason{true: problem.Conflict, false: problem.WaitingForRemoval}[c.class == problem.Terminal] || f.Condition != v1alpha2.ConditionDeploymentUpdated {
 				t.Fatalf("fault %+v", f)
 			}
