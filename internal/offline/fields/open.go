@@ -57,9 +57,10 @@ var openFields = []struct {
 		{"name", "string", "Name is the tool group, such as websearch, rag or mcp::github. Required."},
 		{"provider", "string", "Provider is the id of the toolRuntime provider that serves it. Default: the default " +
 			"provider."},
-		{"endpoint", "string", "Endpoint is the URL of an MCP server."},
+		{"endpoint", "string", "Endpoint is the URL of an MCP server, with the path of its transport: usually /mcp for " +
+			"streamable HTTP, /sse for SSE."},
 		{"endpointFrom", "object", "EndpointFrom takes the endpoint from a Service: kind, name, and optionally namespace, " +
-			"port and path."},
+			"port and path. Default of path: /mcp."},
 	}},
 	{[]string{"spec", "resources", "shields"}, "string or object", []fieldDoc{
 		{"id", "string", "ID is the shield_id in the server's configuration. Required."},

@@ -157,22 +157,27 @@ func parseTools(items []apiextensionsv1.JSON) ([]Tool, problem.List) {
 				t.EndpointFrom.URLPath == "" {
 				t.EndpointFrom.URLPath = mcpPath
 			}
-			o.rejectMCPCredentials()
+			o.rejectMCPSettings()
 			return t
 		}, []string{"name", "provider", "endpoint", "endpointFrom"})
 }
 
-// rejectMCPCredentials reports credentials for an MCP server, which no release line has in its configuration.
-func (o *object) rejectMCPCredentials() {
-	for _, key := range []string{"apiKey", "authorization", "headers", "secretRefs"} {
+// rejectMCPSettings reports settings of an MCP server that no release line has in its configuration.
+func (o *object) rejectMCPSettings() {
+	reject := func(key, detail, fix string) {
 		if _, there := o.take(key); there {
 			o.report(newProblem(problem.Problem{
 				Reason: problem.UnsupportedByRelease, Path: o.path.Child(key).String(), Type: field.ErrorTypeForbidden,
-				Detail: "is not supported by any release line: the server sends an MCP server only the credentials of its clients",
-				Fix:    "remove it; clients send headers and authorization with the tool in their requests",
+				Detail: "is not supported by any release line: " + detail, Fix: fix,
 			}))
 		}
 	}
+	for _, key := range []string{"apiKey", "authorization", "headers", "secretRefs"} {
+		reject(key, "the server sends an MCP server only the credentials of its clients",
+			"remove it; clients send headers and authorization with the tool in their requests")
+	}
+	reject("transport", "the server tries streamable HTTP, then SSE",
+		"remove it; give the path of the transport in endpoint or endpointFrom.path, for example /mcp or /sse")
 }
 
 func parseShields(items []apiextensionsv1.JSON) ([]Shield, problem.List) {
