@@ -76,6 +76,8 @@ var openFields = []struct {
 			"operator's settings."},
 		{"tls", "object", "TLS has the secretName of the edge's certificate, a Secret of type kubernetes.io/tls in the " +
 			"namespace of the resource."},
+		{"weight", "integer", "Weight is the share of the requests for the host name, from 0 to 100, relative to those of " +
+			"the other resources of the namespace with the host name and a weight. Needs a Gateway, and the same databases."},
 	}},
 }
 

@@ -212,7 +212,7 @@ func ExposeField(raw *apiextensionsv1.JSON) (Expose, problem.List) {
 		o := newObject(path, v)
 		expose := Expose{
 			Enabled: true, Hostname: o.getString("hostname"), ClassName: o.getString("className"),
-			Annotations: exposeAnnotations(o),
+			Annotations: exposeAnnotations(o), Weight: o.getWeight("weight"),
 		}
 		if tls := o.getMap("tls"); tls != nil {
 			t := newObject(path.Child("tls"), tls)
@@ -225,11 +225,28 @@ func ExposeField(raw *apiextensionsv1.JSON) (Expose, problem.List) {
 				o.report(wrongType(path.Child("enabled"), "a boolean", ""))
 			}
 		}
-		o.rejectUnknown([]string{"annotations", "className", "enabled", "hostname", "tls"})
+		o.rejectUnknown([]string{"annotations", "className", "enabled", "hostname", "tls", "weight"})
 		return expose, o.problems
 	default:
 		return Expose{}, problem.List{wrongType(path, "a boolean, or an object with enabled and hostname", "")}
 	}
+}
+
+// maxWeight is the largest weight of a server.
+const maxWeight = 100
+
+// getWeight takes a weight from 0 to maxWeight.
+func (o *object) getWeight(key string) *int32 {
+	v, ok := o.take(key)
+	if !ok {
+		return nil
+	}
+	n, ok := v.(int64)
+	if !ok || n < 0 || n > maxWeight {
+		o.report(wrongType(o.path.Child(key), fmt.Sprintf("an integer from 0 to %d", maxWeight), ""))
+		return nil
+	}
+	return new(int32(n))
 }
 
 func exposeAnnotations(o *object) map[string]string {

@@ -114,6 +114,8 @@ func TestParseExpose(t *testing.T) {
 		"{className: nginx, annotations: {a/b: c}, tls: {secretName: s}}": {
 			Enabled: true, ClassName: "nginx", Annotations: map[string]string{"a/b": "c"}, TLSSecretName: "s",
 		},
+		"{hostname: h, weight: 0}":   {Enabled: true, Hostname: "h", Weight: new(int32(0))},
+		"{hostname: h, weight: 100}": {Enabled: true, Hostname: "h", Weight: new(int32(100))},
 	} {
 		got, problems := ExposeField(fromYAML(t, text))
 		expectProblems(t, problems)
@@ -132,6 +134,10 @@ func TestParseExpose(t *testing.T) {
 		"{tls: {secretName: s, key: k}}": "spec.networking.expose.tls.key: Invalid value",
 		"{annotations: {a: 1}}":          "spec.networking.expose.annotations[a]: Invalid value",
 		"{hostname: 1}":                  "spec.networking.expose.hostname: Invalid value",
+		"{weight: 101}":                  "spec.networking.expose.weight: Invalid value",
+		"{weight: -1}":                   "spec.networking.expose.weight: Invalid value",
+		"{weight: '10'}":                 "spec.networking.expose.weight: Invalid value",
+		"{weight: 0.5}":                  "spec.networking.expose.weight: Invalid value",
 		"{host: " + canary + "}":         "spec.networking.expose.host: Invalid value",
 	} {
 		_, problems := ExposeField(fromYAML(t, text))
