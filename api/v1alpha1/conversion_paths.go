@@ -72,7 +72,7 @@ func hasEffect(path string, was json.RawMessage) bool {
 	object, _ := value.(map[string]any)
 	switch path {
 	case "spec.networking.expose": // v1alpha1 has the rest of the value
-		return isExposed(value) && slices.ContainsFunc([]string{"hostname", "className", "annotations", "tls"},
+		return isExposed(value) && slices.ContainsFunc([]string{"hostname", "className", "annotations", "tls", "weight"},
 			func(field string) bool { return !isEmpty(object[field]) })
 	case "spec.server.userConfig", "spec.server.tlsConfig.caBundle":
 		return !isEmpty(object["configMapName"]) && (!isEmpty(object["configMapNamespace"]) ||

@@ -156,9 +156,11 @@ func (n *NetworkingSpec) describesEdge() bool {
 		ClassName   string         `json:"className"`
 		Annotations map[string]any `json:"annotations"`
 		TLS         map[string]any `json:"tls"`
+		Weight      *int64         `json:"weight"`
 	}
 	return n.Expose != nil && kjson.UnmarshalCaseSensitivePreserveInts(n.Expose.Raw, &expose) == nil &&
-		(expose.Hostname != "" || expose.ClassName != "" || len(expose.Annotations)+len(expose.TLS) > 0)
+		(expose.Hostname != "" || expose.ClassName != "" || len(expose.Annotations)+len(expose.TLS) > 0 ||
+			expose.Weight != nil)
 }
 
 func (s *LlamaStackDistributionSpec) tls() *TLSSpec {

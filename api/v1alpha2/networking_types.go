@@ -24,7 +24,7 @@ type NetworkingSpec struct {
 	TLS *TLSSpec `json:"tls,omitempty"`
 
 	// Expose configures external access with a Route, HTTPRoute or Ingress: true, false, or an object with enabled,
-	// hostname, className, annotations and tls (secretName). {} and {hostname: ...} mean enabled.
+	// hostname, className, annotations, tls (secretName) and weight. {} and {hostname: ...} mean enabled.
 	// +optional
 	Expose *apiextensionsv1.JSON `json:"expose,omitempty"`
 

@@ -68,6 +68,9 @@ const (
 	AnnotationRollbackCause = "llamastack.io/rollback-cause"
 	// AnnotationDatabases has the keyed hashes of the databases of the server's state, on its Deployment.
 	AnnotationDatabases = "llamastack.io/databases-hash"
+	// AnnotationShare has the host name whose requests the server shares with others, its weight and the port of its
+	// Service, on its Deployment.
+	AnnotationShare = "llamastack.io/share"
 	// AnnotationCreatedFrom is the hash of an object that is unchanged since its creation.
 	AnnotationCreatedFrom = "llamastack.io/created-from"
 	// AnnotationAdoptedBy is the custom resource that uses an adopted PVC, which is never deleted with it.
@@ -81,6 +84,9 @@ func DeploymentName(resource string) string { return resource }
 
 // ServiceName returns the name of the Service.
 func ServiceName(resource string) string { return resource + "-service" }
+
+// ResourceOfService returns the custom resource of a Service.
+func ResourceOfService(service string) string { return strings.TrimSuffix(service, "-service") }
 
 // ServiceAccountName returns the name of the ServiceAccount.
 func ServiceAccountName(resource string) string { return resource + "-sa" }

@@ -43,7 +43,7 @@ func newCluster(t testing.TB) *offline.Cluster {
 // a part of its configuration.
 func TestConfigurationPages(t *testing.T) {
 	for page, want := range map[string]int{
-		"configuration.md": 7, "configuration-providers.md": 7, "configuration-resources.md": 7, "configuration-storage.md": 4,
+		"configuration.md": 7, "configuration-providers.md": 7, "configuration-resources.md": 8, "configuration-storage.md": 4,
 	} {
 		t.Run(page, func(t *testing.T) {
 			if got := executePage(t, "../../docs/"+page); got != want {

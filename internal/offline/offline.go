@@ -358,7 +358,10 @@ func (c *Cluster) inputs(cr *v1alpha2.LlamaStackDistribution) (*build.Inputs, *p
 		settings.DefaultNamespace
 	in.ClusterName = c.Settings.Telemetry.ClusterName
 	in.Edge, in.Mirrors, in.OperatorImage = c.Settings.Edge, c.Settings.Registries.Mirrors, version.Image()
-	// Assume the APIs that the settings name.
+	// Assume the APIs that the settings name, and a Gateway for what only a Gateway can do.
+	if in.SharesRequests() && in.Edge.Gateway == nil && (in.Edge.Kind == "" || in.Edge.Kind == settings.EdgeAuto) {
+		in.Edge.Kind, in.Edge.Gateway = settings.EdgeHTTPRoute, &settings.Gateway{Name: "gateway", Namespace: "gateways"}
+	}
 	in.EdgeAPIs = objects.EdgeAPIs{Route: in.Edge.Kind == settings.EdgeRoute, HTTPRoute: in.Edge.Gateway != nil}
 	in.ServiceCA = build.CertificatesIn(c.configMapData(cr.Namespace, build.ServiceBundle))
 	in.Unresolved = unresolved != nil

@@ -42,6 +42,7 @@ func inCluster(t *testing.T, file, operatorSettings string) *build.Desired {
 	in.OperatorImage = version.Image() // a released operator runs the image of its release
 	in.HashKey, in.Build = secret.New([]byte(strings.Repeat("k", 32))), "1.2.3+abc"
 	in.OperatorNamespace = settings.DefaultNamespace
+	in.Edge, in.EdgeAPIs = known.Edge, objects.EdgeAPIs{HTTPRoute: known.Edge.Gateway != nil}
 	distribution, f := known.ResolveWithHints(&cr.Spec.Distribution, build.Hints(in, ""))
 	if f != nil {
 		t.Fatal(f)
@@ -97,6 +98,7 @@ func TestRenderMatchesAppliedObjects(t *testing.T) {
 	for _, sample := range glob(t, samplesDir+"/v1alpha2-*.yaml") {
 		cases[sample] = ""
 	}
+	cases[samplesDir+"/v1alpha2-canary.yaml"] = "testdata/settings-gateway.yaml"
 	for file, operatorSettings := range cases {
 		t.Run(stem(file), func(t *testing.T) {
 			want := inCluster(t, file, operatorSettings)

@@ -43,8 +43,27 @@ func (r *Reconciler) observeEdge(ctx context.Context, s *scope) {
 		route := &gatewayv1.HTTPRoute{}
 		if apis.HTTPRoute && own(route, names.HTTPRouteName(s.cr.Name)) {
 			s.exposure = r.exposedByGateway(ctx, route)
+			r.observePeers(ctx, s)
 		}
 	case settings.EdgeAuto, settings.EdgeNone:
+	}
+}
+
+// observePeers takes the URL from the HTTPRoute of a peer if the Gateway does not accept the own one: of several with the
+// same host name, some Gateways accept only the oldest, which has the Services of all.
+func (r *Reconciler) observePeers(ctx context.Context, s *scope) {
+	for _, name := range s.desired.Peers {
+		if s.exposure.URL != "" {
+			return
+		}
+		route := &gatewayv1.HTTPRoute{}
+		key := client.ObjectKey{Namespace: s.cr.Namespace, Name: names.HTTPRouteName(name)}
+		if r.client.Get(ctx, key, route) != nil {
+			continue // not made yet
+		}
+		if exposure := r.exposedByGateway(ctx, route); exposure.URL != "" {
+			s.exposure = exposure
+		}
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/yaml"
 
+	"github.com/llamastack/llama-stack-k8s-operator/internal/names"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/gather"
 )
 
@@ -61,14 +62,38 @@ func TestHostChangesReconcileYoungerResources(t *testing.T) {
 		{"not readable", func() { create(event.CreateEvent{Object: tree("older", first, 1, "[1]")}) }, nil},
 	} {
 		step.do()
-		var names []string
+		var woken []string
 		for queue.Len() > 0 {
 			r, _ := queue.Get()
 			queue.Done(r)
-			names = append(names, r.Name)
+			woken = append(woken, r.Name)
 		}
-		if !slices.Equal(names, step.want) {
-			t.Errorf("%s: %v, want %v", step.name, names, step.want)
+		if !slices.Equal(woken, step.want) {
+			t.Errorf("%s: %v, want %v", step.name, woken, step.want)
 		}
+	}
+}
+
+// Proves: R109 (a change of a share reconciles the others of the namespace with the host name, also refused ones).
+func TestSharersOfAHost(t *testing.T) {
+	tree := func(namespace, name, expose string) client.Object {
+		u := gather.NewTree()
+		if err := yaml.Unmarshal([]byte("{apiVersion: llamastack.io/v1alpha2, kind: LlamaStackDistribution, metadata: {namespace: "+namespace+", name: "+name+
+			"}, spec: {networking: {expose: "+expose+"}}}"), &u.Object); err != nil {
+			t.Fatal(err)
+		}
+		return u
+	}
+	hosts := fake.NewClientBuilder().WithScheme(runtime.NewScheme()).WithIndex(gather.NewTree(), gather.HostIndex, gather.IndexHosts).WithObjects(
+		tree("ai", "own", "{hostname: h.example, weight: 1}"), tree("ai", "other", "{hostname: h.example, weight: 2}"),
+		tree("ai", "elsewhere", "{hostname: g.example, weight: 2}"), tree("b", "foreign", "{hostname: h.example, weight: 2}"),
+	).Build()
+	d := withDatabases("ai", "own", "")
+	if got := texts(sharersOf(hosts)(t.Context(), d)); len(got) != 0 {
+		t.Errorf("without a share: %v", got)
+	}
+	d.Annotations[names.AnnotationShare] = "h.example 1 8321"
+	if got := texts(sharersOf(hosts)(t.Context(), d)); !slices.Equal(got, []string{"ai/other"}) {
+		t.Errorf("reconciles %v", got)
 	}
 }

@@ -54,6 +54,26 @@ func (r *Reconciler) usersOfDatabases(ctx context.Context, o client.Object) []re
 	return requests
 }
 
+// sharersOf maps a Deployment to the other custom resources with the host name whose requests its server shares.
+func sharersOf(hosts client.Reader) handler.MapFunc {
+	return func(ctx context.Context, o client.Object) []reconcile.Request {
+		share, found := objects.ShareOf(o)
+		if !found {
+			return nil
+		}
+		sharers, err := gather.SharersOfHost(ctx, hosts, types.NamespacedName{Namespace: o.GetNamespace(), Name: share.Name},
+			share.Host)
+		if err != nil {
+			logf.FromContext(ctx).Error(err, "cannot list custom resources with the same host from the cache")
+		}
+		var requests []reconcile.Request
+		for _, sharer := range sharers {
+			requests = append(requests, reconcile.Request{NamespacedName: sharer})
+		}
+		return requests
+	}
+}
+
 // settingsChanges enqueues the custom resources that a change of the settings or of a registered distribution affects.
 func (r *Reconciler) settingsChanges() source.Source {
 	return source.Func(func(ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {

@@ -51,6 +51,8 @@ func (r *Reconciler) watch(mgr manager.Manager, hosts cache.Cache, o *Options) e
 			builder.WithPredicates(podChanged())).
 		Watches(&appsv1.Deployment{}, handler.EnqueueRequestsFromMapFunc(r.usersOfDatabases),
 			builder.WithPredicates(predicate.AnnotationChangedPredicate{})).
+		Watches(&appsv1.Deployment{}, handler.EnqueueRequestsFromMapFunc(sharersOf(hosts)),
+			builder.WithPredicates(shareChanged())).
 		WatchesRawSource(source.Func(func(_ context.Context,
 			queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
 			r.queue = queue // sources start before the workers, which alone probe servers and registries
@@ -97,6 +99,14 @@ func deploymentChanged() predicate.Predicate {
 		after, isStill := e.ObjectNew.(*appsv1.Deployment)
 		return !isDeployment || !isStill || status.DeploymentDiffers(before, after)
 	}}
+}
+
+// shareChanged passes changes of a Deployment that others at its host name take from it.
+func shareChanged() predicate.Predicate {
+	return predicate.Funcs{
+		CreateFunc: func(e event.CreateEvent) bool { return !e.IsInInitialList },
+		UpdateFunc: func(e event.UpdateEvent) bool { return gather.ShareDiffers(e.ObjectOld, e.ObjectNew) },
+	}
 }
 
 func serverOfPod(_ context.Context, o client.Object) []reconcile.Request {

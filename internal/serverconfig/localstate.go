@@ -20,6 +20,8 @@ type LocalState struct {
 	Backends []string
 	// Providers are the inline providers of files and vector stores, sorted.
 	Providers []ProviderName
+	// DefaultVectors is the provider of vector stores that name none; empty if the configuration does not say.
+	DefaultVectors string
 }
 
 // Names returns the parts of the state for a message.
@@ -46,6 +48,7 @@ func localState(doc *document.Document, given document.Variables) LocalState {
 			state.Backends = append(state.Backends, name)
 		}
 	}
+	state.DefaultVectors = document.IdentityOf(document.Child(doc.Section("vector_stores"), "default_provider_id")).ID
 	enabled := doc.EnabledProviders(given)
 	for entry := range doc.Providers() {
 		name := document.ProviderName{API: entry.API, ID: entry.Identity().ID}

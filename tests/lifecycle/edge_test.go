@@ -21,7 +21,7 @@ import (
 )
 
 // moduleDir returns the source folder of a Go module, in the version that the operator requires.
-func moduleDir(t *testing.T, module string) string {
+func moduleDir(t testing.TB, module string) string {
 	t.Helper()
 	return framework.Output(t, time.Minute, nil, "go", "-C", framework.Root(), "list", "-m", "-f", "{{.Dir}}", module)
 }
@@ -48,12 +48,8 @@ func TestEdgeFollowsTheSettingWithStatusWrittenByTheTest(t *testing.T) {
 	t.Parallel()
 	s := installed(t)
 	s.Kubectl("apply", "-f", filepath.Join(moduleDir(t, "github.com/openshift/api"), "route", "v1", "zz_generated.crd-manifests", "routes.crd.yaml"))
-	// The other CRDs need a newer Kubernetes than the operator.
-	for _, kind := range []string{"gatewayclasses", "gateways", "httproutes"} {
-		s.Kubectl("apply", "--server-side", "-f", filepath.Join(moduleDir(t, "sigs.k8s.io/gateway-api"), "config", "crd", "standard", "gateway.networking.k8s.io_"+kind+".yaml"))
-	}
-	s.established("crd/routes.route.openshift.io", "crd/httproutes.gateway.networking.k8s.io",
-		"crd/gateways.gateway.networking.k8s.io")
+	s.established("crd/routes.route.openshift.io")
+	s.installGatewayAPI()
 	for _, namespace := range []string{"gateways", "ai"} {
 		s.Kubectl("create", "namespace", namespace)
 	}
@@ -95,6 +91,16 @@ func TestEdgeFollowsTheSettingWithStatusWrittenByTheTest(t *testing.T) {
 	s.waitEdge("", "")
 	p.Terminate(t)
 	s.nothingWasDenied()
+}
+
+// installGatewayAPI installs the CRDs of the Gateway API that a server needs. The others need a newer Kubernetes than the
+// operator.
+func (s *controlPlane) installGatewayAPI() {
+	s.T.Helper()
+	for _, kind := range []string{"gatewayclasses", "gateways", "httproutes"} {
+		s.Kubectl("apply", "--server-side", "-f", filepath.Join(moduleDir(s.T, "sigs.k8s.io/gateway-api"), "config", "crd", "standard", "gateway.networking.k8s.io_"+kind+".yaml"))
+	}
+	s.established("crd/httproutes.gateway.networking.k8s.io", "crd/gateways.gateway.networking.k8s.io")
 }
 
 // editRoute edits an admitted Route and its inputs: a Route has no URL until the router admits its current form, and

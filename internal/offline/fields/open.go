@@ -60,9 +60,10 @@ var openFields = []struct {
 		{"name", "string", "Name is the tool group, such as websearch, rag or mcp::github. Required."},
 		{"provider", "string", "Provider is the id of the toolRuntime provider that serves it. Default: the default " +
 			"provider."},
-		{"endpoint", "string", "Endpoint is the URL of an MCP server."},
+		{"endpoint", "string", "Endpoint is the URL of an MCP server, with the path of its transport: usually /mcp for " +
+			"streamable HTTP, /sse for SSE."},
 		{"endpointFrom", "object", "EndpointFrom takes the endpoint from a Service: kind, name, and optionally namespace, " +
-			"port and path."},
+			"port and path. Default of path: /mcp."},
 	}},
 	{[]string{"spec", "resources", "shields"}, "string or object", []fieldDoc{
 		{"id", "string", "ID is the shield_id in the server's configuration. Required."},
@@ -78,6 +79,8 @@ var openFields = []struct {
 			"operator's settings."},
 		{"tls", "object", "TLS has the secretName of the edge's certificate, a Secret of type kubernetes.io/tls in the " +
 			"namespace of the resource."},
+		{"weight", "integer", "Weight is the share of the requests for the host name, from 0 to 100, relative to those of " +
+			"the other resources of the namespace with the host name and a weight. Needs a Gateway, and the same databases."},
 	}},
 }
 

@@ -30,7 +30,9 @@ type facts struct {
 	unapplied bool
 	line      *catalog.Line
 	// log is the end of the log of a container that ended; nil if none ended.
-	log    *podLog
+	log *podLog
+	// share is the share of the requests for the host name; empty if they are not shared.
+	share  string
 	unread []string
 }
 
@@ -41,6 +43,9 @@ func gather(ctx context.Context, c *cluster.Connection, name string) (*facts, er
 	}
 	f := &facts{cr: cr, owned: found.Objects, pods: found.Pods, events: found.Events, unread: found.Unread}
 	if err := f.readConfig(ctx, c); err != nil {
+		return nil, err
+	}
+	if err := f.readRoute(ctx, c); err != nil {
 		return nil, err
 	}
 	f.readLog(ctx, c)

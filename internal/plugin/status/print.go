@@ -28,7 +28,8 @@ func (s *screen) print(w io.Writer, style cli.Style) error {
 	}
 	var facts [][]string
 	for _, fact := range [][2]string{
-		{"Phase", s.Phase}, {"Pods", s.Pods}, {"URL", s.URL}, {"From outside", s.ExternalURL}, {"Release", release(s)},
+		{"Phase", s.Phase}, {"Pods", s.Pods}, {"URL", s.URL}, {"From outside", s.ExternalURL},
+		{"Share", s.Share}, {"Release", release(s)},
 		{"Image", s.Image},
 		{"Config", s.Config}, {"Operator", s.Operator},
 	} {

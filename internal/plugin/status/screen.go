@@ -37,6 +37,8 @@ type screen struct {
 	Pods        string `json:"pods,omitempty"`
 	URL         string `json:"url,omitempty"`
 	ExternalURL string `json:"externalURL,omitempty"`
+	// Share is the share of the requests for the host name, with those of other servers; empty if they are not shared.
+	Share       string `json:"share,omitempty"`
 	Image       string `json:"image,omitempty"`
 	ReleaseLine string `json:"releaseLine,omitempty"`
 	// NewerLine is the newest release line if the server keeps an older one.
@@ -103,6 +105,7 @@ func newScreen(f *facts) *screen {
 	s.Verdict, s.Good = verdict(cr)
 	s.Causes, s.Log = f.explainStorage(f.explain(causes(cr))), f.log
 	s.ExternalURL = ptr.Deref(cr.Status.RouteURL, "")
+	s.Share = f.share
 	s.Pods = fmt.Sprintf("%d of %d available", cr.Status.AvailableReplicas, cr.Status.Replicas)
 	if r := cr.Status.ResolvedDistribution; r != nil {
 		s.Image, s.ReleaseLine, s.NewerLine, s.Config = r.Image, r.ServerLine, r.NewerServerLine, string(r.ConfigSource)

@@ -75,6 +75,7 @@ func Build(ctx context.Context, in *Inputs) (*Desired, problem.List) {
 	d.problems.checkOverrides(params, d.Distribution)
 	d.problems.checkAllowedFrom(params)
 	d.problems.checkEgress(in)
+	d.checkShares(in)
 	if interrupted(ctx, &d.problems.Collector) || d.problems.HasErrors() || in.Unresolved {
 		return d, d.problems.List()
 	}
@@ -84,6 +85,9 @@ func Build(ctx context.Context, in *Inputs) (*Desired, problem.List) {
 	}
 	d.Objects = list
 	d.RemoteStores = d.remoteStores()
+	for i := range in.Peers {
+		d.Peers = append(d.Peers, in.Peers[i].Name)
+	}
 	d.warnUnmountedState(list)
 	d.hold(in, params)
 	return d, d.problems.List()
@@ -173,6 +177,8 @@ func (d *Desired) params(in *Inputs) *objects.Params {
 		NetworkPolicy:         d.networkPolicy(in),
 		Egress:                in.EgressRules(),
 		Edge:                  d.Edge,
+		Share:                 in.share(),
+		Shares:                in.shares(),
 		Passthrough:           d.passthrough(in),
 		Proxy:                 in.proxyVariables(),
 		OperatorNamespace:     in.OperatorNamespace,

@@ -89,7 +89,7 @@ func (in *Inputs) SharesHost() bool {
 }
 
 func (r *report) warnSharedHost(in *Inputs) {
-	if in.OlderWithHost == nil {
+	if in.OlderWithHost == nil || in.isPeer(in.OlderWithHost.Namespace, in.OlderWithHost.Name) {
 		return
 	}
 	edge := in.edge()

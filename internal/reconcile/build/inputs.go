@@ -86,6 +86,8 @@ type Inputs struct {
 	Build   string
 	// Databases are the result of FindDatabases, with other custom resources that use them.
 	Databases []Database
+	// Peers are the custom resources that share the requests for the host name, sorted by name.
+	Peers []Peer
 	// Live is the live Deployment, or nil.
 	Live *appsv1.Deployment
 	// LiveConfigMissing reports that a generated object that Live needs was deleted.
@@ -182,6 +184,8 @@ type Desired struct {
 	// Held are objects that stay as they are: neither applied nor pruned.
 	Held []objects.Object
 	Edge settings.Edge
+	// Peers are the names of the custom resources that share the requests for the host name.
+	Peers []string
 	// RemoteStores are the stores of the server in PostgreSQL or Redis.
 	RemoteStores []serverconfig.RemoteStore
 	// Certificate is the server's certificate, or nil if unknown.

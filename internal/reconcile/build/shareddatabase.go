@@ -105,7 +105,10 @@ func (in *Inputs) canonicalHost(host string) string {
 func (r *report) warnSharedDatabases(in *Inputs) {
 	var warned []string
 	for _, d := range in.Databases {
-		if len(d.Others) == 0 || slices.Contains(warned, d.Hash) {
+		others := slices.DeleteFunc(slices.Clone(d.Others), func(o types.NamespacedName) bool {
+			return in.isPeer(o.Namespace, o.Name) // on purpose
+		})
+		if len(others) == 0 || slices.Contains(warned, d.Hash) {
 			continue
 		}
 		warned = append(warned, d.Hash)
@@ -123,8 +126,8 @@ func (r *report) warnSharedDatabases(in *Inputs) {
 		default:
 			fix += "the Secret"
 		}
-		names := make([]string, len(d.Others))
-		for i, other := range d.Others {
+		names := make([]string, len(others))
+		for i, other := range others {
 			names[i] = other.String()
 		}
 		r.warn(problem.SharedStorageLocation, d.Path, "is the same database and user as in the LlamaStackDistribution "+

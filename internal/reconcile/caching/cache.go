@@ -55,6 +55,7 @@ func New(ctx context.Context) cache.NewCacheFunc {
 		}
 		return c, errors.Join(
 			c.IndexField(ctx, &appsv1.Deployment{}, gather.DatabaseIndex, gather.Databases),
+			c.IndexField(ctx, &appsv1.Deployment{}, gather.ShareIndex, gather.SharedHost),
 			c.IndexField(ctx, gather.NewTree(), ReferenceIndex, References),
 			c.IndexField(ctx, gather.NewTree(), gather.HostIndex, gather.IndexHosts))
 	}

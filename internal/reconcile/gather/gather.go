@@ -125,6 +125,7 @@ func (g *Gatherer) gather(ctx context.Context, cr *v1alpha2.LlamaStackDistributi
 	g.external(ctx, out, &problems)
 	g.references(ctx, in, &problems)
 	problems.AddFound(g.databases(ctx, in))
+	problems.AddFound(g.peers(ctx, in))
 	if out.Settings != nil {
 		problems.AddFound(g.endpoints(ctx, in, &out.Settings.EndpointFrom))
 	}

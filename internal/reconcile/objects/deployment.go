@@ -44,6 +44,9 @@ func Deployment(p *Params) *appsv1.Deployment {
 	if len(p.DatabaseHashes) > 0 {
 		meta.Annotations[names.AnnotationDatabases] = strings.Join(p.DatabaseHashes, ",")
 	}
+	if p.Share != nil {
+		meta.Annotations[names.AnnotationShare] = p.Share.annotation()
+	}
 	return &appsv1.Deployment{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "apps/v1", Kind: "Deployment"},
 		ObjectMeta: meta,

@@ -32,13 +32,7 @@ func HTTPRoute(p *Params) *gatewayv1.HTTPRoute {
 				Matches: []gatewayv1.HTTPRouteMatch{{
 					Path: &gatewayv1.HTTPPathMatch{Type: new(gatewayv1.PathMatchPathPrefix), Value: new("/")},
 				}},
-				BackendRefs: []gatewayv1.HTTPBackendRef{{BackendRef: gatewayv1.BackendRef{
-					BackendObjectReference: gatewayv1.BackendObjectReference{
-						Group: new(gatewayv1.Group("")), Kind: new(gatewayv1.Kind("Service")),
-						Name: gatewayv1.ObjectName(names.ServiceName(p.CR.Name)), Port: new(Port(&p.CR.Spec)),
-					},
-					Weight: new(int32(1)),
-				}}},
+				BackendRefs: backends(p),
 			}},
 		},
 	}
@@ -46,4 +40,23 @@ func HTTPRoute(p *Params) *gatewayv1.HTTPRoute {
 		route.Spec.Hostnames = []gatewayv1.Hostname{gatewayv1.Hostname(host)}
 	}
 	return route
+}
+
+// backends returns the Services that share the requests, or only the own one.
+func backends(p *Params) []gatewayv1.HTTPBackendRef {
+	shares := p.Shares
+	if len(shares) == 0 {
+		shares = []Share{{Name: p.CR.Name, Weight: 1, Port: Port(&p.CR.Spec)}}
+	}
+	list := make([]gatewayv1.HTTPBackendRef, len(shares))
+	for i, share := range shares {
+		list[i].BackendRef = gatewayv1.BackendRef{
+			BackendObjectReference: gatewayv1.BackendObjectReference{
+				Group: new(gatewayv1.Group("")), Kind: new(gatewayv1.Kind("Service")),
+				Name: gatewayv1.ObjectName(names.ServiceName(share.Name)), Port: new(share.Port),
+			},
+			Weight: new(share.Weight),
+		}
+	}
+	return list
 }

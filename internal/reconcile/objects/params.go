@@ -53,6 +53,9 @@ type Params struct {
 	Egress []networkingv1.NetworkPolicyEgressRule
 	// Edge is the resolved setting for exposing servers; an empty kind means an Ingress.
 	Edge settings.Edge
+	// Share is the own share of the requests for the host name, and Shares are all of them; empty if they are not shared.
+	Share  *Share
+	Shares []Share
 	// Passthrough reports that the edge forwards TLS unterminated to the server's certificate.
 	Passthrough bool
 	// ServerCA are the CA certificates that verify the server's certificate, as PEM; empty if unknown.

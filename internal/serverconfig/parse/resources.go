@@ -157,22 +157,27 @@ func parseTools(items []apiextensionsv1.JSON) ([]Tool, problem.List) {
 				t.EndpointFrom.URLPath == "" {
 				t.EndpointFrom.URLPath = mcpPath
 			}
-			o.rejectMCPCredentials()
+			o.rejectMCPSettings()
 			return t
 		}, []string{"name", "provider", "endpoint", "endpointFrom"})
 }
 
-// rejectMCPCredentials reports credentials for an MCP server, which no release line has in its configuration.
-func (o *object) rejectMCPCredentials() {
-	for _, key := range []string{"apiKey", "authorization", "headers", "secretRefs"} {
+// rejectMCPSettings reports settings of an MCP server that no release line has in its configuration.
+func (o *object) rejectMCPSettings() {
+	reject := func(key, detail, fix string) {
 		if _, there := o.take(key); there {
 			o.report(newProblem(problem.Problem{
 				Reason: problem.UnsupportedByRelease, Path: o.path.Child(key).String(), Type: field.ErrorTypeForbidden,
-				Detail: "is not supported by any release line: the server sends an MCP server only the credentials of its clients",
-				Fix:    "remove it; clients send headers and authorization with the tool in their requests",
+				Detail: "is not supported by any release line: " + detail, Fix: fix,
 			}))
 		}
 	}
+	for _, key := range []string{"apiKey", "authorization", "headers", "secretRefs"} {
+		reject(key, "the server sends an MCP server only the credentials of its clients",
+			"remove it; clients send headers and authorization with the tool in their requests")
+	}
+	reject("transport", "the server tries streamable HTTP, then SSE",
+		"remove it; give the path of the transport in endpoint or endpointFrom.path, for example /mcp or /sse")
 }
 
 func parseShields(items []apiextensionsv1.JSON) ([]Shield, problem.List) {
@@ -207,7 +212,7 @@ func ExposeField(raw *apiextensionsv1.JSON) (Expose, problem.List) {
 		o := newObject(path, v)
 		expose := Expose{
 			Enabled: true, Hostname: o.getString("hostname"), ClassName: o.getString("className"),
-			Annotations: exposeAnnotations(o),
+			Annotations: exposeAnnotations(o), Weight: o.getWeight("weight"),
 		}
 		if tls := o.getMap("tls"); tls != nil {
 			t := newObject(path.Child("tls"), tls)
@@ -220,11 +225,28 @@ func ExposeField(raw *apiextensionsv1.JSON) (Expose, problem.List) {
 				o.report(wrongType(path.Child("enabled"), "a boolean", ""))
 			}
 		}
-		o.rejectUnknown([]string{"annotations", "className", "enabled", "hostname", "tls"})
+		o.rejectUnknown([]string{"annotations", "className", "enabled", "hostname", "tls", "weight"})
 		return expose, o.problems
 	default:
 		return Expose{}, problem.List{wrongType(path, "a boolean, or an object with enabled and hostname", "")}
 	}
+}
+
+// maxWeight is the largest weight of a server.
+const maxWeight = 100
+
+// getWeight takes a weight from 0 to maxWeight.
+func (o *object) getWeight(key string) *int32 {
+	v, ok := o.take(key)
+	if !ok {
+		return nil
+	}
+	n, ok := v.(int64)
+	if !ok || n < 0 || n > maxWeight {
+		o.report(wrongType(o.path.Child(key), fmt.Sprintf("an integer from 0 to %d", maxWeight), ""))
+		return nil
+	}
+	return new(int32(n))
 }
 
 func exposeAnnotations(o *object) map[string]string {

@@ -75,18 +75,19 @@ func TestParseModelsRefuses(t *testing.T) {
 		"spec.resources.models[1]: Duplicate value")
 }
 
-func refusedCredential(key string) string {
+func unsupportedSetting(key string) string {
 	return "spec.resources.tools[3]." + key + ": Forbidden"
 }
 
 // Proves: FR-006, FR-007, R36, R37, R25 (fields that no release line supports are rejected, with the alternative).
 func TestParseToolsAndShields(t *testing.T) {
 	tools, problems := parseTools(itemsFromYAML(t, "websearch", "{name: 'mcp::github', provider: mcp, endpoint: http://x}", "{provider: a, tool: b}",
-		"{name: 'mcp::github', headers: {X-Key: canary}, authorization: canary, secretRefs: {}, apiKey: {name: a, key: b}}"))
+		"{name: 'mcp::github', headers: {X-Key: canary}, authorization: canary, secretRefs: {}, apiKey: {name: a, key: b}, transport: sse}"))
 	expectProblems(t, problems,
 		"spec.resources.tools[2].name: Required value",
 		"spec.resources.tools[2].tool: Invalid value",
-		refusedCredential("apiKey"), refusedCredential("authorization"), refusedCredential("headers"), refusedCredential("secretRefs"))
+		unsupportedSetting("apiKey"), unsupportedSetting("authorization"), unsupportedSetting("headers"), unsupportedSetting("secretRefs"),
+		unsupportedSetting("transport"))
 	wantTools := []Tool{
 		{Name: "websearch", Path: "spec.resources.tools[0]"},
 		{Name: "mcp::github", Provider: "mcp", Endpoint: "http://x", Path: "spec.resources.tools[1]"},
@@ -113,6 +114,8 @@ func TestParseExpose(t *testing.T) {
 		"{className: nginx, annotations: {a/b: c}, tls: {secretName: s}}": {
 			Enabled: true, ClassName: "nginx", Annotations: map[string]string{"a/b": "c"}, TLSSecretName: "s",
 		},
+		"{hostname: h, weight: 0}":   {Enabled: true, Hostname: "h", Weight: new(int32(0))},
+		"{hostname: h, weight: 100}": {Enabled: true, Hostname: "h", Weight: new(int32(100))},
 	} {
 		got, problems := ExposeField(fromYAML(t, text))
 		expectProblems(t, problems)
@@ -131,6 +134,10 @@ func TestParseExpose(t *testing.T) {
 		"{tls: {secretName: s, key: k}}": "spec.networking.expose.tls.key: Invalid value",
 		"{annotations: {a: 1}}":          "spec.networking.expose.annotations[a]: Invalid value",
 		"{hostname: 1}":                  "spec.networking.expose.hostname: Invalid value",
+		"{weight: 101}":                  "spec.networking.expose.weight: Invalid value",
+		"{weight: -1}":                   "spec.networking.expose.weight: Invalid value",
+		"{weight: '10'}":                 "spec.networking.expose.weight: Invalid value",
+		"{weight: 0.5}":                  "spec.networking.expose.weight: Invalid value",
 		"{host: " + canary + "}":         "spec.networking.expose.host: Invalid value",
 	} {
 		_, problems := ExposeField(fromYAML(t, text))

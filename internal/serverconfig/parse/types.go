@@ -145,4 +145,6 @@ type Expose struct {
 	Annotations map[string]string
 	// TLSSecretName is the Secret with the certificate of the edge, or empty for that of the operator's settings.
 	TLSSecretName string
+	// Weight is the share of the requests for the host name, relative to those of others; nil without sharing.
+	Weight *int32
 }

@@ -174,6 +174,7 @@ func TestTheAPIServerAcceptsTheResult(t *testing.T) {
 		"storage: {sql: {type: postgres, connectionString: {name: a, key: -b}}}":                              {"spec.storage.sql.connectionString.key"},
 		"networking: {tls: {enabled: true, secretName: ''}}":                                                  {"spec.networking.tls.secretName"},
 		"networking: {expose: {hostname: a, className: b, tls: {secretName: c}}}":                             {"spec.networking.expose.className", "spec.networking.expose.tls"},
+		"networking: {expose: {hostname: a, weight: 10}}":                                                     {"spec.networking.expose.weight"},
 		"networking: {expose: {enabled: a, hostname: true}}":                                                  {"spec.networking.expose.enabled", "spec.networking.expose.hostname"},
 		"networking: {expose: sometimes}":                                                                     {"spec.networking.expose"},
 		"providers: {inference: {provider: other::x}}":                                                        {"spec.providers.inference"},
