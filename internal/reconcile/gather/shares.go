@@ -55,7 +55,8 @@ func (g *Gatherer) peers(ctx context.Context, in *build.Inputs) *problem.Problem
 	return nil
 }
 
-// SharersOfHost returns the other custom resources of the namespace with a host name in their spec; hosts has HostIndex.
+// SharersOfHost returns the other custom resources of the namespace with a host name in their spec; hosts has
+// HostIndex.
 func SharersOfHost(ctx context.Context, hosts client.Reader, self types.NamespacedName,
 	host string) ([]types.NamespacedName, error) {
 	list := NewTrees()
