@@ -14,6 +14,7 @@ ready_timeout=${READY_TIMEOUT:-600} # seconds: the nodes pull images
 registration=llama-stack-demo       # the name of the distribution with SERVER_IMG
 forward=                            # the process id of kubectl port-forward
 built_server=light                  # part of the names of images that hack/serverimage built
+model_provider=${MODEL_PROVIDER:-vllm}
 
 up() {
   trap finish EXIT
@@ -23,9 +24,14 @@ up() {
   [ "${PUSH:-no}" != yes ] || push_images
   step "Install the operator from dist/install.yaml, with the image $IMG"
   install_operator
-  step "Start the fake model servers in namespace $namespace"
-  start_model_server
-  step "Apply config/samples/v1alpha2-simple.yaml and wait until it is Ready, at most $ready_timeout s"
+  if [ -n "${MODEL_URL:-}" ]; then
+    k apply -f hack/demo/namespace.yaml | indent
+    step "Apply a server for $MODEL at $MODEL_URL and wait until it is Ready, at most $ready_timeout s"
+  else
+    step "Start the fake model servers in namespace $namespace"
+    start_model_server
+    step "Apply config/samples/v1alpha2-simple.yaml and wait until it is Ready, at most $ready_timeout s"
+  fi
   apply_sample
   wait_until_ready
   step "Forward a port of this machine to the server"
@@ -50,9 +56,14 @@ find_cluster() {
   say "context" "$context"
   say "operator" "$IMG"
   say "server" "${SERVER_IMG:-the built-in distribution starter}"
-  say "model servers" "${MODEL_SERVER_IMG:-none yet}"
-  [ -n "${MODEL_SERVER_IMG:-}" ] || fail "MODEL_SERVER_IMG is not set: name a repository and tag that the cluster's nodes can pull, and set PUSH=yes to build the image and push it there"
-  model_server_image=$MODEL_SERVER_IMG
+  if [ -n "${MODEL_URL:-}" ]; then
+    say "model server" "yours, $MODEL_URL"
+    [ -n "${MODEL:-}" ] || fail "MODEL is not set: name a model that the server at MODEL_URL has"
+  else
+    say "model servers" "${MODEL_SERVER_IMG:-none yet}"
+    [ -n "${MODEL_SERVER_IMG:-}" ] || fail "MODEL_SERVER_IMG is not set: name a repository and tag that the cluster's nodes can pull, and set PUSH=yes to build the image and push it there; or set MODEL_URL and MODEL to use a model server of yours"
+    model_server_image=$MODEL_SERVER_IMG
+  fi
   k version >"$scratch/version" 2>&1 || fail "the cluster does not answer: $(tail -n 1 "$scratch/version")"
   say "Kubernetes" "$(sed -n 's/^Server Version: //p' "$scratch/version")"
   [ "$(k auth can-i create customresourcedefinitions.apiextensions.k8s.io 2>/dev/null)" = yes ] ||
@@ -73,6 +84,7 @@ push_images() {
   mkdir -p "$scratch/operator"
   GOOS=linux GOARCH=$arch CGO_ENABLED=0 go build -trimpath -ldflags "-s -w" -o "$scratch/operator/" ./cmd/manager ./cmd/provider-installer
   pack_image --push --platform "linux/$arch" --binary "$scratch/operator/manager" --file "$scratch/operator/provider-installer:/provider-installer" --ref "$IMG"
+  [ -z "${MODEL_URL:-}" ] || return 0
   GOARCH=$arch build_model_server
   pack_image --push --platform "linux/$arch" --binary "$scratch/model-server-double" --ref "$MODEL_SERVER_IMG"
 }
@@ -105,7 +117,19 @@ register_server() {
 distribution() { if [ -n "${SERVER_IMG:-}" ]; then echo "$registration"; else echo starter; fi; }
 
 apply_sample() {
-  sed "s|name: starter .*|name: $(distribution)|" config/samples/v1alpha2-simple.yaml | k -n "$namespace" apply -f - | indent
+  if [ -n "${MODEL_URL:-}" ]; then
+    chat=$scratch/chat.json
+    sed "s|vllm/llama3.2-8b|$model_provider/$MODEL|" hack/demo/chat.json >"$chat"
+    own_sample | k -n "$namespace" apply -f - | indent
+  else
+    sed "s|name: starter .*|name: $(distribution)|" config/samples/v1alpha2-simple.yaml | k -n "$namespace" apply -f - | indent
+  fi
+}
+
+# own_sample prints the sample for the user's model server, which needs no key.
+own_sample() {
+  sed -e "s|name: starter .*|name: $(distribution)|" -e "s|provider: vllm|provider: $model_provider|" \
+    -e "s|endpoint: .*|endpoint: \"$MODEL_URL\"|" -e '/apiKey:/,/key: token/d' -e "s|\"llama3.2-8b\"|\"$MODEL\"|" config/samples/v1alpha2-simple.yaml
 }
 
 # forward_port forwards a free port of this machine to the server, waits up to a minute for it, and sets url.

@@ -37,6 +37,8 @@ func TestDemoHereChecksRequirementsFirst(t *testing.T) {
 	}{
 		"no context":             {nil, nil, "no current context: set KUBECONFIG"},
 		"no image":               {[]string{"CONTEXT=kind-kind"}, []string{"context        kind-kind", "operator       example.com/operator:1"}, "MODEL_SERVER_IMG is not set"},
+		"no model of one's own":  {[]string{"CONTEXT=k", "MODEL_URL=http://ollama:11434"}, nil, "MODEL is not set: name a model"},
+		"a model of one's own":   {[]string{"CONTEXT=k", "MODEL_URL=http://ollama:11434", "MODEL=qwen3"}, []string{"model server   yours, http://ollama:11434", "kubectl --request-timeout=30s apply -f"}, "Install the operator"},
 		"no cluster":             {[]string{"CONTEXT=k", "MODEL_SERVER_IMG=m", "DOWN=1"}, nil, "the cluster does not answer"},
 		"no permission":          {[]string{"CONTEXT=k", "MODEL_SERVER_IMG=m", "ALLOWED=no"}, []string{"Kubernetes     v1.36.3"}, "you may not create CustomResourceDefinitions"},
 		"another operator":       {[]string{"CONTEXT=k", "MODEL_SERVER_IMG=m", "INSTALLED=other"}, nil, "set REPLACE=yes to replace it by example.com/operator:1"},
@@ -61,6 +63,29 @@ func TestDemoHereChecksRequirementsFirst(t *testing.T) {
 				t.Errorf("it changes something: %t:\n%s", changes, out)
 			}
 		})
+	}
+}
+
+// The sample for a model server of the user's own is valid, and has its address, provider and model, and no key.
+func TestDemoHereUsesAModelServerOfOnesOwn(t *testing.T) {
+	cmd := exec.CommandContext(t.Context(), "bash", "-euo", "pipefail", "-c", `
+eval "$(sed -n '/^own_sample()/,/^}/p' hack/demo/here.sh)"
+distribution() { echo starter; }
+own_sample`)
+	cmd.Dir = "../.."
+	cmd.Env = append(os.Environ(), "MODEL_URL=http://ollama.models.svc:11434/v1", "MODEL=qwen3:4b", "model_provider=ollama")
+	sample, err := cmd.Output()
+	framework.NoError(t, err)
+	file := filepath.Join(t.TempDir(), "own.yaml")
+	framework.NoError(t, os.WriteFile(file, sample, 0o600))
+	var out, problems bytes.Buffer
+	if code := plugin.Run(t.Context(), []string{"validate", "-f", file}, cli.Streams{Out: &out, Err: &problems}); code != cli.ExitOK || !strings.Contains(problems.String(), " 0 with errors or warnings") {
+		t.Errorf("exit code %d:\n%s%s", code, &out, &problems)
+	}
+	for _, want := range []string{"provider: ollama\n", "endpoint: \"http://ollama.models.svc:11434/v1\"\n", "- \"qwen3:4b\"\n"} {
+		if !strings.Contains(string(sample), want) || strings.Contains(string(sample), "apiKey") {
+			t.Errorf("%s\nwant %s", sample, want)
+		}
 	}
 }
 

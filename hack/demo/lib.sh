@@ -11,6 +11,7 @@ model_server_image=localhost/model-server-double:dev
 ready_timeout=180 # seconds
 scratch=
 kubectl=
+chat=hack/demo/chat.json # the request that is shown
 
 k() { "$kubectl" --request-timeout=30s "$@"; }
 
@@ -184,10 +185,10 @@ print_conditions() {
 
 # show_chat URL sends a chat completion to the model through the server.
 show_chat() {
-  heading "a chat completion: through the server, to the model server, with the key of the Secret"
-  cat hack/demo/chat.json
+  heading "a chat completion: through the server, to the model server${MODEL_URL:-, with the key of the Secret}"
+  cat "$chat"
   curl --silent --show-error --fail-with-body --noproxy '*' --max-time 60 --retry 5 --retry-connrefused \
-    --header 'Content-Type: application/json' --data @hack/demo/chat.json "$1"
+    --header 'Content-Type: application/json' --data @"$chat" "$1"
 }
 
 # show_hints DISTRIBUTION prints the next steps.

@@ -20,13 +20,14 @@ import (
 //
 // Proves: NFR-004, R81.
 func demoHereRuns(t *testing.T) {
-	demo := func(target string) string {
+	demo := func(target string, more ...string) string {
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 		defer cancel()
 		cmd := exec.CommandContext(ctx, "make", "--no-print-directory", target)
 		cmd.Dir, cmd.WaitDelay = framework.Root(), 10*time.Second
 		cmd.Env = append(os.Environ(), "KUBECONFIG="+cluster.Kubeconfig, "PATH="+filepath.Dir(cluster.Kubectl)+":"+os.Getenv("PATH"),
 			"MODEL_SERVER_IMG="+modelServerImage, "SERVER_IMG="+pinned.ref)
+		cmd.Env = append(cmd.Env, more...)
 		out, err := cmd.CombinedOutput()
 		if err != nil {
 			t.Fatalf("make %s: %v\n%s", target, err, out)
@@ -45,6 +46,11 @@ func demoHereRuns(t *testing.T) {
 		if !strings.Contains(out, want) {
 			t.Errorf("it does not print %q:\n%s", want, out)
 		}
+	}
+	const model = "qwen3-4b"
+	out = demo("demo-here", "MODEL_URL=http://open-models.llama-stack-demo:8000", "MODEL="+model)
+	if want := modelserverdouble.Answer(model, "Hello from the demo."); !strings.Contains(out, want) {
+		t.Errorf("with the address of a model server, it does not print %q:\n%s", want, out)
 	}
 	demo("demo-here-down")
 	if left, err := cluster.KubectlRun(t.Context(), "get", "namespace", "llama-stack-demo", "--ignore-not-found", "-o", "name"); err != nil || left != "" {
