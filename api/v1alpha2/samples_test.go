@@ -65,7 +65,7 @@ func covers(list map[string]string, field string) (string, bool) {
 	return "", false
 }
 
-// Proves: R72 (every field of the spec is in the full sample, or in another one, and then has a reason).
+// Proves: SMP-FULL, R72 (every field of the spec is in the full sample, or in another one, and then has a reason).
 func TestSamplesUseEveryField(t *testing.T) {
 	files, err := filepath.Glob("../../config/samples/*.yaml")
 	if err != nil {

@@ -74,7 +74,7 @@ func TestHostChangesReconcileYoungerResources(t *testing.T) {
 	}
 }
 
-// Proves: R109 (a change of a share reconciles the others of the namespace with the host name, also refused ones).
+// Proves: WEIGHT (a change of a share reconciles the others of the namespace with the host name, also refused ones).
 func TestSharersOfAHost(t *testing.T) {
 	tree := func(namespace, name, expose string) client.Object {
 		u := gather.NewTree()

@@ -9,9 +9,9 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
-// Proves: FR-010, FR-011, FR-064, FR-065, US-5.1, US-5.2, R61, R62 (on a node: a chat completion over HTTPS at the host
-// name of the Ingress and of the HTTPRoute, by a real ingress controller and Gateway; the status has the URL once the
-// object is admitted).
+// Proves: IT-5, FR-010, FR-011, FR-064, FR-065, US-5.1, US-5.2, R61, R62 (on a node: a chat completion over HTTPS at the
+// host name of the Ingress and of the HTTPRoute, by a real ingress controller and Gateway; the status has the URL once
+// the object is admitted).
 func exposedServerIsReached(t *testing.T) {
 	s := sampleStack(t)
 	revision := s.in(t).Revision(s.name)

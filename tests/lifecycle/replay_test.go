@@ -17,7 +17,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
-// Proves: R21, R48, R56, R69, R77, R78, R89, US-7.1, L-04, L-25, L-28 (the objects that a real release 0.9 made for 22
+// Proves: IT-7, R21, R48, R56, R69, R77, R78, R89, US-7.1, L-04, L-25, L-28 (the objects that a real release 0.9 made for 22
 // custom resources are adopted without a rollout, and a second upgrade changes nothing; an edit of each custom resource
 // is one rollout, without a Service that loses its last endpoint; the pods differ from those of release 0.9 only in
 // reviewed differences; unset fields are removed; a ConfigMap of another namespace is used).

@@ -22,7 +22,7 @@ func (s *controlPlane) waitShares(want string, resources ...string) {
 // The API server has the real CRDs of the Gateway API, which check names and weights. There is no data plane: the test
 // writes the status that a Gateway would write.
 //
-// Proves: R109 (the sample, applied unchanged, shares the requests of another server once it has pods; weights follow
+// Proves: WEIGHT (the sample, applied unchanged, shares the requests of another server once it has pods; weights follow
 // edits without a restart; an edit that separates the state is refused; deletion gives the share back).
 func TestServersShareTheRequestsForAHostName(t *testing.T) {
 	t.Parallel()

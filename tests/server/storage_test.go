@@ -281,7 +281,7 @@ func runStorage(t *testing.T, r release, cases []map[string]any) []*string {
 
 // The server keeps its state in Redis and PostgreSQL, or in PostgreSQL alone. Its log has no secret.
 //
-// Proves: US-4.1, US-4.2, FR-051a, R24, R67, R7, NFR-003.
+// Proves: IT-4, US-4.1, US-4.2, FR-051a, R24, R67, R7, NFR-003.
 func TestStateSurvivesARestart(t *testing.T) {
 	const password = `c@n:/#%41?&"' ary`
 	canaries.Add(password)

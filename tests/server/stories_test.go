@@ -84,7 +84,7 @@ func (r rowsOf) text(name, line string) (text string, ok bool) {
 // Each sample and user story boots the real server with the generated configuration. The server has the requested
 // resources, and answers a chat from the requested backend with the requested key.
 //
-// Proves: US-1.1, US-1.2, US-1.3, US-2.1, US-2.2, US-2.3, US-3.1, US-3.2, US-3.3, US-4.3, EC-1, EC-4, EC-5, FR-021,
+// Proves: IT-1, IT-2, IT-3, SMP-MULTI, US-1.1, US-1.2, US-1.3, US-2.1, US-2.2, US-2.3, US-3.1, US-3.2, US-3.3, US-4.3, EC-1, EC-4, EC-5, FR-021,
 // FR-022, L-09, L-14, R7, R84.
 func TestStoriesBoot(t *testing.T) {
 	t.Parallel()

@@ -14,7 +14,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fakecluster"
 )
 
-// Proves: R109 (status shows the share of each server at the host name).
+// Proves: WEIGHT (status shows the share of each server at the host name).
 func TestStatusShowsTheShares(t *testing.T) {
 	for name, c := range map[string]struct {
 		expose   string

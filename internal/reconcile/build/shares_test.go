@@ -53,7 +53,7 @@ func backendsOf(t *testing.T, d *Desired) string {
 	return ""
 }
 
-// Proves: R109 (servers with pods share the requests; the others have no share unless none has pods).
+// Proves: WEIGHT (servers with pods share the requests; the others have no share unless none has pods).
 func TestSharesOfAvailableServers(t *testing.T) {
 	for name, c := range map[string]struct {
 		available bool
@@ -94,7 +94,7 @@ func TestSharesOfAvailableServers(t *testing.T) {
 	}
 }
 
-// Proves: R109 (a share is refused without a Gateway, and where the state is not shared).
+// Proves: WEIGHT (a share is refused without a Gateway, and where the state is not shared).
 func TestBuildRefusesSharesWithoutSharedState(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(in *Inputs)
@@ -137,7 +137,7 @@ func TestBuildRefusesSharesWithoutSharedState(t *testing.T) {
 	}
 }
 
-// Proves: R109 (an inline provider of vector stores that is not the default is a warning, and the default an error).
+// Proves: WEIGHT (an inline provider of vector stores that is not the default is a warning, and the default an error).
 func TestSharesWithInlineVectorStores(t *testing.T) {
 	in := canaryInputs(t)
 	in.CR.Spec.Disabled = []string{"batches", "fileProcessors", "files", "responses", "toolRuntime", "eval"}
@@ -147,7 +147,7 @@ func TestSharesWithInlineVectorStores(t *testing.T) {
 	}
 }
 
-// Proves: R109 (a configuration that the operator does not generate has unknown databases).
+// Proves: WEIGHT (a configuration that the operator does not generate has unknown databases).
 func TestSharesWithOverrideConfig(t *testing.T) {
 	in := canaryInputs(t)
 	in.CR.Spec.Storage, in.CR.Spec.Disabled, in.CR.Spec.Auth, in.CR.Spec.Resources, in.CR.Spec.Providers = nil, nil, nil, nil, nil
@@ -158,7 +158,7 @@ func TestSharesWithOverrideConfig(t *testing.T) {
 	}
 }
 
-// Proves: R109 (sharing on purpose gets no warning of one host name and one database; a third resource gets them).
+// Proves: WEIGHT (sharing on purpose gets no warning of one host name and one database; a third resource gets them).
 func TestPeersAreNoConflict(t *testing.T) {
 	for other, want := range map[string]int{"my-stack": 0, "stranger": 2} {
 		in := canaryInputs(t)

@@ -27,7 +27,7 @@ func sharing(namespace, name, share, databases string) *appsv1.Deployment {
 	}}
 }
 
-// Proves: R109 (peers are the applied resources of the namespace with the same host name and a weight).
+// Proves: WEIGHT (peers are the applied resources of the namespace with the same host name and a weight).
 func TestPeers(t *testing.T) {
 	scheme := runtime.NewScheme()
 	framework.NoError(t, appsv1.AddToScheme(scheme))
@@ -62,7 +62,7 @@ func TestPeers(t *testing.T) {
 	}
 }
 
-// Proves: R109, L-03 (peers are reconciled when a share, its databases or the server's availability change, not for every
+// Proves: WEIGHT, L-03 (peers are reconciled when a share, its databases or the server's availability change, not for every
 // status of a Deployment).
 func TestShareDiffers(t *testing.T) {
 	old := sharing("ai", "a", "h 10 8321", "h1")

@@ -10,7 +10,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
 )
 
-// Proves: R109 (the Deployment says which share its server takes, and its pods do not change with it).
+// Proves: WEIGHT (the Deployment says which share its server takes, and its pods do not change with it).
 func TestShareIsOnTheDeployment(t *testing.T) {
 	share := objects.Share{Name: "my-stack", Host: "llama.example.com", Weight: 10, Port: 9000}
 	plain := objects.Deployment(simple(t))
