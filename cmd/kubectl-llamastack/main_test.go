@@ -82,7 +82,7 @@ const testdata = "internal/plugin/testdata/"
 func newReader(t *testing.T) reader {
 	t.Helper()
 	r := reader{pluginRun(t), t.TempDir()}
-	for _, sample := range []string{"v1alpha2-simple.yaml", "v1alpha2-two-providers.yaml", "v1alpha2-distribution-only.yaml"} {
+	for _, sample := range []string{"v1alpha2-simple.yaml", "v1alpha2-multi-provider.yaml", "v1alpha2-distribution-only.yaml"} {
 		r.copy(t, "config/samples/"+sample, "config/samples/"+sample)
 	}
 	r.copy(t, "config/samples/v1alpha2-simple.yaml", "my-stack.yaml")

@@ -38,7 +38,8 @@ const (
 	EndpointReferences = 50
 	// ImageBytes is the maximum length of an image reference. Registry, repository, tag and digest need below 800 bytes.
 	ImageBytes = 1 << 10
-	// Shares is the maximum number of resources that share the requests for a host name: an HTTPRoute has no more backends.
+	// Shares is the maximum number of resources that share the requests for a host name: an HTTPRoute has no more
+	// backends.
 	Shares = 16
 	// DisabledNames is the maximum length of spec.disabled.
 	DisabledNames = 50

@@ -158,7 +158,7 @@ const (
 
 // Proves: R22, R98, FR-075 (what both kinds can say is converted in both directions, with exit status 0).
 func TestConvertToOGXServerAndBack(t *testing.T) {
-	for _, sample := range []string{"two-providers", "simple", "redis", "postgres", "allowed-from", "openai"} {
+	for _, sample := range []string{"multi-provider", "simple", "redis", "postgres", "allowed-from", "openai"} {
 		there := run(t, "", "convert", "-f", samplesDir+"/v1alpha2-"+sample+".yaml", "--to", ogxVersion)
 		if there.code != cli.ExitOK || strings.Contains(there.err, "is lost") || !strings.Contains(there.out, "\n  resources:\n    models:\n") {
 			t.Errorf("%s: exit code %d: %s\n%s", sample, there.code, there.err, there.out)

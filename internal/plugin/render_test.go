@@ -266,7 +266,7 @@ func TestRenderFlagsDescribeUnknownImage(t *testing.T) {
 	if !strings.Contains(out, "# Base configuration: registry.example.com/own:nightly\n") || !strings.Contains(out, "base_url: http://a:8000/v1\n") {
 		t.Errorf("not made from the given base:\n%s", out)
 	}
-	for _, sample := range []string{"v1alpha2-simple.yaml", "v1alpha2-two-providers.yaml"} {
+	for _, sample := range []string{"v1alpha2-simple.yaml", "v1alpha2-multi-provider.yaml"} {
 		file := filepath.Join(samplesDir, sample)
 		if diff := cmp.Diff(mustRun(t, "", "render", "-f", file), mustRun(t, "", "render", "-f", file, "--server-version", catalog.Newest())); diff != "" {
 			t.Errorf("%s: naming the release that it has anyway changes the configuration:\n%s", sample, diff)

@@ -28,7 +28,7 @@ func TestUpgradeCheck(t *testing.T) {
 	}{
 		"same-line": {"v1alpha2-simple.yaml", "0.7.3", cli.ExitOK},
 		"next-line": {"v1alpha2-simple.yaml", "0.8", cli.ExitOK},
-		"far-line":  {"v1alpha2-two-providers.yaml", "1.4", cli.ExitOK},
+		"far-line":  {"v1alpha2-multi-provider.yaml", "1.4", cli.ExitOK},
 		"gone-api":  {"v1alpha2-safety.yaml", "1.4", cli.ExitFailure},
 		"postgres":  {"v1alpha2-postgres.yaml", "1.4.1", cli.ExitOK},
 	} {

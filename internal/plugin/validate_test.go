@@ -84,7 +84,7 @@ func TestValidateEndsWithOK(t *testing.T) {
 	for _, c := range []struct {
 		ok    bool
 		files []string
-	}{{true, []string{sample}}, {false, []string{"testdata/good/warning.yaml"}}, {false, []string{sample, samplesDir + "/v1alpha2-two-providers.yaml"}}} {
+	}{{true, []string{sample}}, {false, []string{"testdata/good/warning.yaml"}}, {false, []string{sample, samplesDir + "/v1alpha2-multi-provider.yaml"}}} {
 		r := run(t, "", append([]string{"validate"}, c.files...)...)
 		if r.code != cli.ExitOK || strings.HasSuffix(r.err, "\n"+sample+": ok\n") != c.ok || strings.Contains(r.err, ": ok") != c.ok {
 			t.Errorf("%v: exit code %d, and it ends with\n%s", c.files, r.code, r.err)

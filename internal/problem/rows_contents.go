@@ -45,7 +45,7 @@ var contentRows = []Row{
 			Detail: "is a secret, and anyone who can read the custom resource or its ConfigMap can read it",
 			Fix:    "put it into a Secret, and refer to it with apiKey or secretRefs",
 		},
-		Remedy: "Put it into a Secret, and refer to it with `apiKey`, `secretRefs`, or `valueFrom.secretKeyRef` of a variable.",
+		Remedy: "Put it into a Secret, and refer to it with `apiKey`, `secretRefs`, or a variable's `valueFrom.secretKeyRef`.",
 	},
 	{
 		Reason: SharedStorageLocation, Class: Terminal, Conditions: inConfigGenerated,

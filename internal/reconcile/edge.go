@@ -49,8 +49,8 @@ func (r *Reconciler) observeEdge(ctx context.Context, s *scope) {
 	}
 }
 
-// observePeers takes the URL from the HTTPRoute of a peer if the Gateway does not accept the own one: of several with the
-// same host name, some Gateways accept only the oldest, which has the Services of all.
+// observePeers takes the URL from the HTTPRoute of a peer if the Gateway does not accept the own one: of several with
+// the same host name, some Gateways accept only the oldest, which has the Services of all.
 func (r *Reconciler) observePeers(ctx context.Context, s *scope) {
 	for _, name := range s.desired.Peers {
 		if s.exposure.URL != "" {

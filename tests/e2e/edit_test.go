@@ -27,7 +27,7 @@ func secondProviderRollsOutOnce(t *testing.T) {
 	first, revision := s.in(t).CR(s.name).Status.ConfigGeneration.ConfigMapName, s.in(t).Revision(s.name)
 	did(t, "a second model server runs")
 
-	two := load(t, "config", "samples", "v1alpha2-two-providers.yaml")
+	two := load(t, "config", "samples", "v1alpha2-multi-provider.yaml")
 	edited := load(t, "config", "samples", "v1alpha2-simple.yaml")
 	for _, field := range []string{"providers", "resources"} {
 		value, _, _ := unstructured.NestedFieldCopy(two.Object, "spec", field)
@@ -39,7 +39,7 @@ func secondProviderRollsOutOnce(t *testing.T) {
 	if second == first || !slices.Equal(s.configMaps(t), sorted(first, second)) {
 		t.Errorf("ConfigMaps %q, want the former %s and a new one, %s", s.configMaps(t), first, second)
 	}
-	did(t, "providers and models of config/samples/v1alpha2-two-providers.yaml: one rollout, a new ConfigMap, the former kept")
+	did(t, "providers and models of config/samples/v1alpha2-multi-provider.yaml: one rollout, a new ConfigMap, the former kept")
 
 	for _, want := range []struct{ provider, backend, model string }{
 		{"vllm-primary", sampleServer, sampleModel}, {fallback, fallback, fallbackModel},

@@ -44,7 +44,7 @@ import (
 var (
 	// refusedByTheAPIServer are structs that must not be empty.
 	refusedByTheAPIServer = []string{
-		"spec.networking.tls.caBundle{}", "spec.overrideConfig{}",
+		"spec.networking.tls.caBundle{}", "spec.overrideConfig{}", "spec.workload.modelCache{}",
 		"spec.storage.kv.password{}", "spec.storage.kv.password.secretKeyRef{}",
 		"spec.storage.kv.connectionString{}", "spec.storage.kv.connectionString.secretKeyRef{}",
 		"spec.storage.sql.connectionString{}", "spec.storage.sql.connectionString.secretKeyRef{}",

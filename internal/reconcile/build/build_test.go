@@ -271,7 +271,7 @@ func TestSecretForANumber(t *testing.T) {
 
 // Proves: NFR-004, FR-075 (all errors are reported at once, each for its condition).
 func TestAllFaultsAtOnce(t *testing.T) {
-	in := inputs(t, "two-providers")
+	in := inputs(t, "multi-provider")
 	in.CR.Spec.Workload = &v1alpha2.WorkloadSpec{Storage: &v1alpha2.PVCStorageSpec{MountPath: new("relative")}}
 	in.CR.Spec.Resources.Models = append(in.CR.Spec.Resources.Models, *open(`{"name":"m","provider":"nowhere"}`))
 	in.Secrets[0].State = Missing
@@ -289,7 +289,7 @@ func TestAllFaultsAtOnce(t *testing.T) {
 
 // Proves: L-07, NFR-001.
 func TestBuildIsDeterministic(t *testing.T) {
-	in := inputs(t, "two-providers")
+	in := inputs(t, "multi-provider")
 	in.CR.Spec.Providers.Inference = open(`[
 		{"id":"a","provider":"vllm","endpoint":"http://a:8000","settings":{"z":1,"y":{"d":1,"c":2,"b":3,"a":4},"x":[1,2]}},
 		{"id":"b","provider":"vllm","endpoint":"http://b:8000","apiKey":{"name":"n","key":"k"}},
@@ -602,7 +602,7 @@ func TestResourceName(t *testing.T) {
 func TestBuildEndsWithItsContext(t *testing.T) {
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	for _, sample := range []string{"distribution-only", "simple", "two-providers"} {
+	for _, sample := range []string{"distribution-only", "simple", "multi-provider"} {
 		in := inputs(t, sample)
 		findSecrets(t, in)
 		got, problems := buildWith(ended, in)

@@ -5,12 +5,17 @@ package build
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
+
+	"go.yaml.in/yaml/v3"
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/dsn"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/document"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 )
 
 // pathVariables is the field that chooses the databases of a base.
@@ -26,54 +31,64 @@ func (in *Inputs) configConnections() (path string, found []connection) {
 	if d == nil || d.Line == nil {
 		return "", nil
 	}
-	var base *serverconfig.Base
-	switch o := in.Override; {
-	case in.CR.Spec.OverrideConfig != nil:
-		path = PathOverride
-		if o != nil && o.State == Found {
-			base, _ = serverconfig.ParseBase("", o.Content) // the override reports the error
-		}
-	case in.CR.Spec.Storage == nil || in.CR.Spec.Storage.Backends == nil:
-		path, base = pathVariables, d.Base
-	}
+	path, base := in.configOfStorage(d)
 	if base == nil {
 		return path, nil
 	}
 	for _, backend := range document.Members(document.Child(document.Child(base.Root(), "storage"), "backends")) {
 		kind, _ := in.expand(document.Text(document.Child(backend, "type")))
-		system, ok := map[string]string{"kv_postgres": "postgres", "sql_postgres": "postgres", "kv_redis": "redis"}[kind]
-		if !ok || path == pathVariables && in.setsBackend(kind) {
+		if path == pathVariables && in.setsBackend(kind) {
 			continue
 		}
-		isKnown := true
-		value := func(key string) string {
-			n := document.Child(backend, key)
-			if n == nil {
-				if v := d.Line.Backends[kind].Fields[key].Default; v != nil {
-					return fmt.Sprint(v)
-				}
-				return ""
-			}
-			text, ok := in.expand(document.Text(n))
-			isKnown = isKnown && ok
-			return text
-		}
-		c := connection{system: system, host: value("host"), port: value("port")}
-		if system == "postgres" {
-			c.database, c.user = value("db"), value("user")
-			if text := value("connection_string"); text != "" {
-				parsed, err := dsn.Parse(text)
-				isKnown = isKnown && err == nil
-				if err == nil {
-					c.host, c.port, c.database, c.user = parsed.Host, fmt.Sprint(parsed.Port), parsed.Database, parsed.User
-				}
-			}
-		}
-		if isKnown {
+		if c, ok := in.connectionOf(backend, kind, d.Line.Backends[kind].Fields); ok {
 			found = append(found, c)
 		}
 	}
 	return path, found
+}
+
+// configOfStorage returns the configuration with the backends that the spec does not name, or nil, and its field.
+func (in *Inputs) configOfStorage(d *settings.Distribution) (path string, base *serverconfig.Base) {
+	switch o := in.Override; {
+	case in.CR.Spec.OverrideConfig != nil:
+		if o != nil && o.State == Found {
+			base, _ = serverconfig.ParseBase("", o.Content) // the override reports the error
+		}
+		return PathOverride, base
+	case in.CR.Spec.Storage == nil || in.CR.Spec.Storage.Backends == nil:
+		return pathVariables, d.Base
+	}
+	return "", nil
+}
+
+// remoteSystems are the database systems of types of backends.
+var remoteSystems = map[string]string{"kv_postgres": systemPostgres, "sql_postgres": systemPostgres, "kv_redis": systemRedis}
+
+// connectionOf returns the connection of a backend; false if it has none, or one that the operator does not know.
+func (in *Inputs) connectionOf(backend *yaml.Node, kind string, fields map[string]catalog.Field) (connection, bool) {
+	c, isKnown := connection{system: remoteSystems[kind]}, remoteSystems[kind] != ""
+	value := func(key string) string {
+		n := document.Child(backend, key)
+		if n == nil && fields[key].Default != nil {
+			return fmt.Sprint(fields[key].Default)
+		}
+		text, ok := in.expand(document.Text(n))
+		isKnown = isKnown && ok
+		return text
+	}
+	c.host, c.port = value("host"), value("port")
+	if c.system != systemPostgres {
+		return c, isKnown
+	}
+	c.database, c.user = value("db"), value("user")
+	if text := value("connection_string"); text != "" {
+		parsed, err := dsn.Parse(text)
+		if err != nil {
+			return c, false
+		}
+		c.host, c.port, c.database, c.user = parsed.Host, strconv.Itoa(parsed.Port), parsed.Database, parsed.User
+	}
+	return c, isKnown
 }
 
 // setsBackend reports whether the spec replaces a base's backend of a type.

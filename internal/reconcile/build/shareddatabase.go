@@ -23,6 +23,9 @@ import (
 // The fields of a backend that name a Redis, and a PostgreSQL without a connection string.
 const fieldEndpoint, fieldHost = ".endpoint", ".host"
 
+// The database systems.
+const systemPostgres, systemRedis = "postgres", "redis"
+
 // Database is a database of a server.
 type Database struct {
 	// Path is the field that names it.
@@ -51,28 +54,28 @@ func (in *Inputs) FindDatabases() []Database {
 		for _, part := range append([]string{"database", system, host}, parts...) {
 			h.Text(part)
 		}
-		found = append(found, Database{Path: path, IsRedis: system == "redis", Hash: h.Sum()})
+		found = append(found, Database{Path: path, IsRedis: system == systemRedis, Hash: h.Sum()})
 	}
 	backends := storage.Backends(in.CR.Spec.Storage)
 	for i := range backends {
 		b := &backends[i]
 		if host, port, reason := address.Split(strings.TrimPrefix(ptr.Deref(b.Endpoint, ""), "redis://")); reason == "" {
-			add(b.Path+fieldEndpoint, "redis", host, cmp.Or(port, "6379"))
+			add(b.Path+fieldEndpoint, systemRedis, host, cmp.Or(port, "6379"))
 		}
 		path := b.Path + ".connectionString"
 		if fact := in.secret(path); fact != nil && !fact.Value.Empty() {
 			if d, err := dsn.Parse(string(fact.Value.Reveal())); err == nil { // derive reports the error
-				add(path, "postgres", d.Host, strconv.Itoa(d.Port), d.Database, d.User)
+				add(path, systemPostgres, d.Host, strconv.Itoa(d.Port), d.Database, d.User)
 			}
 		}
 		if user := ptr.Deref(b.User, ""); b.Host != nil {
 			port := strconv.Itoa(int(ptr.Deref(b.Port, 5432)))
-			add(b.Path+fieldHost, "postgres", *b.Host, port, ptr.Deref(b.Database, user), user)
+			add(b.Path+fieldHost, systemPostgres, *b.Host, port, ptr.Deref(b.Database, user), user)
 		}
 	}
 	path, connections := in.configConnections()
 	for _, c := range connections {
-		if c.system == "redis" {
+		if c.system == systemRedis {
 			add(path, c.system, c.host, c.port)
 		} else {
 			add(path, c.system, c.host, c.port, c.database, c.user)
