@@ -45,7 +45,7 @@ var contentRows = []Row{
 			Detail: "is a secret, and anyone who can read the custom resource or its ConfigMap can read it",
 			Fix:    "put it into a Secret, and refer to it with apiKey or secretRefs",
 		},
-		Remedy: "Put it into a Secret, and refer to it with `apiKey`, `secretRefs`, or a variable's `valueFrom.secretKeyRef`.",
+		Remedy: "Put it into a Secret, and refer to it with `apiKey`, `secretRefs`, or the `valueFrom` of a variable.",
 	},
 	{
 		Reason: SharedStorageLocation, Class: Terminal, Conditions: inConfigGenerated,

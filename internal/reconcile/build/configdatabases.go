@@ -62,7 +62,9 @@ func (in *Inputs) configOfStorage(d *settings.Distribution) (path string, base *
 }
 
 // remoteSystems are the database systems of types of backends.
-var remoteSystems = map[string]string{"kv_postgres": systemPostgres, "sql_postgres": systemPostgres, "kv_redis": systemRedis}
+var remoteSystems = map[string]string{
+	"kv_postgres": systemPostgres, "sql_postgres": systemPostgres, "kv_redis": systemRedis,
+}
 
 // connectionOf returns the connection of a backend; false if it has none, or one that the operator does not know.
 func (in *Inputs) connectionOf(backend *yaml.Node, kind string, fields map[string]catalog.Field) (connection, bool) {
