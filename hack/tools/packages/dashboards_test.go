@@ -47,11 +47,16 @@ func TestDashboardQueriesReturnData(t *testing.T) {
 			if own != "" {
 				own += ","
 			}
+			for label := range strings.SplitSeq(labels, ",") { // labels of a series win: honorLabels of the ServiceMonitor
+				if key, _, _ := strings.Cut(label, "="); !strings.Contains(","+own, ","+key+"=") {
+					own += label + ","
+				}
+			}
 			increase := "0"
 			if isCounter(m[1]) {
 				increase = m[3]
 			}
-			series.WriteString("  " + m[1] + "{" + own + labels + "} " + m[3] + "+" + increase + "x120\n")
+			series.WriteString("  " + m[1] + "{" + own + "} " + m[3] + "+" + increase + "x120\n")
 		}
 	}
 	store := promqltest.LoadedStorage(t, "load 1m\n"+series.String())
