@@ -233,7 +233,7 @@ test-node-faults: ## Break the API server and the network of a node where the op
 	LLSD_CHAOS=full $(MAKE) test-e2e TESTFLAGS='-v -run TestNodeFaults $(TESTFLAGS)'
 
 .PHONY: test-server-faults
-test-server-faults: ## Break a server on a node in 20 ways, and measure what happens to it (Linux and root; half an hour).
+test-server-faults: ## Break a server on a node in 25 ways, and measure what happens to it (Linux and root; half an hour).
 	LLSD_CHAOS=full $(MAKE) test-e2e TESTFLAGS='-v -run TestServerFaults $(TESTFLAGS)'
 
 # Slow tests that rarely fail. NIGHTLY selects some of them.

@@ -125,7 +125,7 @@ func (o *oneOperator) reconcile(ctx context.Context, name string) error {
 func (o *oneOperator) adopt(name string) error {
 	o.T.Helper()
 	var failed error
-	framework.Eventually(o.T, time.Minute, name+" is adopted", func() error {
+	framework.Eventually(o.T, 5*time.Minute, name+" is adopted", func() error {
 		switch failed = o.reconcile(o.T.Context(), name); {
 		// A controller of the cluster wrote in between, so the operator reconciles again.
 		case apierrors.IsConflict(failed):
