@@ -48,13 +48,13 @@ func StartPostgres(t testing.TB, address string) *Postgres {
 	return startPostgres(t, address, otherUsersDir(t))
 }
 
-// StartPostgresWithLocale is StartPostgres with a locale in UTF-8, such as en_US, for databases. It skips the test if the
-// machine cannot make the locale, which needs the Debian package locales.
+// StartPostgresWithLocale is StartPostgres with a locale in UTF-8, such as en_US, for databases. Making the locale
+// needs the Debian package locales.
 func StartPostgresWithLocale(t testing.TB, address, locale string) *Postgres {
 	t.Helper()
 	dir := otherUsersDir(t)
 	if out, err := exec.CommandContext(t.Context(), "localedef", "-i", locale, "-f", "UTF-8", filepath.Join(dir, locale+".utf8")).CombinedOutput(); err != nil {
-		t.Skipf("localedef, of the Debian package locales: %v: %s", err, out)
+		t.Fatalf("localedef failed, which needs the Debian package locales: %v: %s", err, out)
 	}
 	return startPostgres(t, address, dir, "env", "LOCPATH="+dir)
 }
