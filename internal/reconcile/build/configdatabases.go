@@ -61,14 +61,10 @@ func (in *Inputs) configOfStorage(d *settings.Distribution) (path string, base *
 	return "", nil
 }
 
-// remoteSystems are the database systems of types of backends.
-var remoteSystems = map[string]string{
-	"kv_postgres": systemPostgres, "sql_postgres": systemPostgres, "kv_redis": systemRedis,
-}
-
 // connectionOf returns the connection of a backend; false if it has none, or one that the operator does not know.
 func (in *Inputs) connectionOf(backend *yaml.Node, kind string, fields map[string]catalog.Field) (connection, bool) {
-	c, isKnown := connection{system: remoteSystems[kind]}, remoteSystems[kind] != ""
+	_, system, _ := strings.Cut(kind, "_") // of kv_postgres, sql_postgres or kv_redis
+	c, isKnown := connection{system: system}, system == systemPostgres || system == systemRedis
 	value := func(key string) string {
 		n := document.Child(backend, key)
 		if n == nil && fields[key].Default != nil {

@@ -106,8 +106,13 @@ func (in *Inputs) CompleteWorkload(defaults *settings.PodDefaults) {
 		return
 	}
 	in.EnvFromDefaults = defaults.HasEnvFromFor(in.CR.Spec.Workload)
+	in.complete(func(spec *v1alpha2.LlamaStackDistributionSpec) { spec.Workload = completed })
+}
+
+// complete changes a copy of the spec.
+func (in *Inputs) complete(change func(*v1alpha2.LlamaStackDistributionSpec)) {
 	cr, spec := *in.CR, *in.Spec
-	cr.Spec.Workload = completed
+	change(&cr.Spec)
 	spec.Source = &cr.Spec
 	in.CR, in.Spec = &cr, &spec
 }
@@ -117,14 +122,9 @@ func (in *Inputs) CompleteProxy(defaults *v1alpha2.ProxySpec) {
 	if defaults == nil {
 		return
 	}
-	cr, spec, networking := *in.CR, *in.Spec, v1alpha2.NetworkingSpec{}
-	if cr.Spec.Networking != nil {
-		networking = *cr.Spec.Networking
-	}
+	networking := ptr.Deref(in.CR.Spec.Networking, v1alpha2.NetworkingSpec{})
 	networking.Proxy = settings.CompleteProxy(networking.Proxy, defaults)
-	cr.Spec.Networking = &networking
-	spec.Source = &cr.Spec
-	in.CR, in.Spec = &cr, &spec
+	in.complete(func(spec *v1alpha2.LlamaStackDistributionSpec) { spec.Networking = &networking })
 }
 
 // CompleteModelCache completes a copy of the spec by the model cache of the operator's settings; image may be empty.
@@ -132,11 +132,10 @@ func (in *Inputs) CompleteModelCache(image string) {
 	if image == "" || workloadOf(in).ModelCache != nil {
 		return
 	}
-	cr, spec, workload := *in.CR, *in.Spec, workloadOf(in)
+	workload := workloadOf(in)
 	workload.ModelCache = &v1alpha2.ModelCacheSpec{Image: &image}
-	cr.Spec.Workload = &workload
-	spec.Source = &cr.Spec
-	in.CR, in.Spec, in.ModelCacheDefault = &cr, &spec, true
+	in.complete(func(spec *v1alpha2.LlamaStackDistributionSpec) { spec.Workload = &workload })
+	in.ModelCacheDefault = true
 }
 
 func workloadOf(in *Inputs) v1alpha2.WorkloadSpec {
