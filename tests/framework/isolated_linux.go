@@ -15,10 +15,8 @@ import (
 const (
 	// insideVariable is set if the program runs in its own network namespace.
 	insideVariable = "LLSD_TEST_ISOLATED"
-	// ServiceRange is the range of Service addresses on the control plane tier.
-	ServiceRange = "10.96.0.0/16"
-	// PodRange is the range of pod addresses on the control plane tier.
-	PodRange = "10.244.0.0/24"
+	// podRange is the range of pod addresses on the control plane tier. Services have loopback addresses.
+	podRange = "10.244.0.0/24"
 )
 
 // IsolatedMain runs the tests against a control plane in a network namespace in which all Service and pod addresses are
@@ -81,8 +79,7 @@ func isolate() (int, error) {
 func localRanges() error {
 	for _, arguments := range [][]string{
 		{"link", "set", "lo", "up"},
-		{"route", "add", "local", ServiceRange, "dev", "lo"},
-		{"route", "add", "local", PodRange, "dev", "lo"},
+		{"route", "add", "local", podRange, "dev", "lo"},
 	} {
 		if out, err := exec.CommandContext(context.Background(), "ip", arguments...).CombinedOutput(); err != nil {
 			return fmt.Errorf("ip %v: %w: %s", arguments, err, out)
