@@ -14,7 +14,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/google/go-containerregistry/pkg/v1/tarball"
 	appsv1 "k8s.io/api/apps/v1"
@@ -162,7 +161,7 @@ func (s stack) waitServer(t *testing.T, version string) *v1alpha2.LlamaStackDist
 	t.Helper()
 	s.waitReady(t)
 	var cr *v1alpha2.LlamaStackDistribution
-	framework.Eventually(t, time.Minute, s.name+" reports the version of its server", func() error {
+	framework.Eventually(t, framework.Patience, s.name+" reports the version of its server", func() error {
 		cr = s.in(t).CR(s.name)
 		if got := cr.Status.Version.LlamaStackServerVersion; got != version {
 			return fmt.Errorf("version %s, want %s", got, version)

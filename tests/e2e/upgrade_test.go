@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -179,7 +178,7 @@ func (s stack) thereAndBack(t *testing.T, plain stack) {
 	framework.NoError(t, installOperator(t.Context()))
 	for i, one := range stacks {
 		framework.Eventually(t, soon, one.name+" is read as v1alpha2", func() error { return kube.Get(t.Context(), one.key(), &v1alpha2.LlamaStackDistribution{}) })
-		framework.Eventually(t, time.Minute, one.name+" is adopted again", func() error {
+		framework.Eventually(t, framework.Patience, one.name+" is adopted again", func() error {
 			d := &appsv1.Deployment{}
 			if err := kube.Get(t.Context(), one.key(), d); err != nil || release09.IsUnadopted(d) {
 				return fmt.Errorf("the Deployment is release 0.9's: %w", err)

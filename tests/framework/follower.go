@@ -75,7 +75,7 @@ func (f *Follower) Console(page string, b CodeBlock) {
 			command += " || [ $? = 1 ]"
 		}
 		want := OutputPattern(numberOfFiles.ReplaceAllString(shown, "… files"))
-		Eventually(f.T, 2*time.Minute, fmt.Sprintf("%s, line %d: %s", page, b.Line, command), func() error {
+		Eventually(f.T, Patience, fmt.Sprintf("%s, line %d: %s", page, b.Line, command), func() error {
 			if err := os.Remove(filepath.Join(f.Dir, reportFile)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 				return err
 			}

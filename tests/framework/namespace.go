@@ -3,6 +3,7 @@
 package framework
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"path/filepath"
@@ -33,7 +34,7 @@ type Namespace struct {
 	within time.Duration
 }
 
-// Within returns the namespace with another deadline for waiting than two minutes.
+// Within returns the namespace with another deadline for waiting than Patience.
 func (n *Namespace) Within(d time.Duration) *Namespace {
 	other := *n
 	other.within = d
@@ -43,11 +44,7 @@ func (n *Namespace) Within(d time.Duration) *Namespace {
 // Eventually polls until check returns nil, and fails the test with the last error at the deadline of the namespace.
 func (n *Namespace) Eventually(what string, check func() error) {
 	n.T.Helper()
-	within := 2 * time.Minute
-	if n.within > 0 {
-		within = n.within
-	}
-	Eventually(n.T, within, what, check)
+	Eventually(n.T, cmp.Or(n.within, Patience), what, check)
 }
 
 // TryKubectl runs kubectl in the namespace. In the namespace default, objects may name another one.

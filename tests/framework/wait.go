@@ -22,6 +22,10 @@ func untilNext(took time.Duration) time.Duration {
 	return min(max(pollInterval, 3*took), longestPollInterval)
 }
 
+// Patience is the time that tests wait for a state of the cluster. It ends a test that fails; a busy machine, which can be
+// ten times slower for minutes, must not.
+const Patience = 6 * time.Minute
+
 // Eventually polls until check returns nil, and fails the test with the last error at the deadline or if the error is
 // Terminal.
 func Eventually(t testing.TB, within time.Duration, what string, check func() error) {

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -33,13 +32,13 @@ func TestForegroundDeletionIsVisibleAndFinal(t *testing.T) {
 	e.Quiet(op)
 	before := len(op.Requests.All())
 	e.Kubectl("delete", "llsd", "my-stack", "--cascade=foreground", "--wait=false")
-	framework.Eventually(t, time.Minute, "the phase is Terminating", func() error {
+	framework.Eventually(t, framework.Patience, "the phase is Terminating", func() error {
 		if cr := e.CR("my-stack"); cr.Status.Phase != v1alpha2.PhaseTerminating {
 			return fmt.Errorf("phase %s, deleted at %v, finalizers %v", cr.Status.Phase, cr.DeletionTimestamp, cr.Finalizers)
 		}
 		return nil
 	})
-	framework.Eventually(t, time.Minute, "the Service is deleted", func() error {
+	framework.Eventually(t, framework.Patience, "the Service is deleted", func() error {
 		if err := e.Get(&corev1.Service{}, "my-stack-service"); !apierrors.IsNotFound(err) {
 			return fmt.Errorf("reading it: %w", err)
 		}
@@ -55,7 +54,7 @@ func TestForegroundDeletionIsVisibleAndFinal(t *testing.T) {
 		}
 	}
 	finalizers("null")
-	framework.Eventually(t, time.Minute, "all of it is gone", func() error {
+	framework.Eventually(t, framework.Patience, "all of it is gone", func() error {
 		if err := e.Get(&v1alpha2.LlamaStackDistribution{}, "my-stack"); !apierrors.IsNotFound(err) {
 			return fmt.Errorf("the custom resource: %w", err)
 		}

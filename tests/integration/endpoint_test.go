@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -60,7 +59,7 @@ func (e *env) admitModelServer(what, status string) {
 // waitConfig waits until the server's configuration contains a text, and returns the generation of the Deployment.
 func (e *env) waitConfig(name, text string) int64 {
 	e.T.Helper()
-	framework.Eventually(e.T, 2*time.Minute, "the configuration has "+text, func() error {
+	framework.Eventually(e.T, framework.Patience, "the configuration has "+text, func() error {
 		generated := e.CR(name).Status.ConfigGeneration
 		if generated == nil {
 			return errors.New("no configuration")

@@ -14,7 +14,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
@@ -293,7 +292,7 @@ func (s *symmetry) patched(ctx context.Context, cr *v1alpha2.LlamaStackDistribut
 
 // inForce waits until the operator has reconciled the spec, and returns the reason if it rejected it.
 func (s *symmetry) inForce(ctx context.Context, cr *v1alpha2.LlamaStackDistribution) (refused string, err error) {
-	err = framework.Poll(ctx, 2*time.Minute, func() error {
+	err = framework.Poll(ctx, framework.Patience, func() error {
 		if err := suite.Admin.Get(ctx, client.ObjectKeyFromObject(cr), cr); err != nil {
 			return err
 		}
@@ -316,7 +315,7 @@ func (s *symmetry) inForce(ctx context.Context, cr *v1alpha2.LlamaStackDistribut
 // like waits until the custom resource owns the same objects as the twin, except for those that outlive an edit by
 // design.
 func (s *symmetry) like(ctx context.Context, cr *v1alpha2.LlamaStackDistribution, path string, want twin) error {
-	return framework.Poll(ctx, 2*time.Minute, func() error {
+	return framework.Poll(ctx, framework.Patience, func() error {
 		got, err := s.objectsOf(ctx, cr.Name)
 		if err != nil {
 			return err

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"regexp"
 	"testing"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
@@ -25,7 +24,7 @@ var ownedAllowedFrom = regexp.MustCompile(`"f:allowedFrom":\{"\.":\{\},"f:namesp
 // disownAllowedFrom makes a resource look as if no client had written allowedFrom in v1alpha2.
 func (e *env) disownAllowedFrom(name string) {
 	e.T.Helper()
-	framework.Eventually(e.T, time.Minute, "allowedFrom has no owner", func() error {
+	framework.Eventually(e.T, framework.Patience, "allowedFrom has no owner", func() error {
 		cr := e.CR(name)
 		changed := false
 		for i := range cr.ManagedFields {
@@ -62,7 +61,7 @@ networking:
 		"spec.networking.egress.to[1].to[0].ipBlock.cidr")
 	e.PatchSpec("s", `{"networking":{"egress":null,"allowedFrom":null}}`)
 	e.WaitReady("s")
-	framework.Eventually(t, 2*time.Minute, "the NetworkPolicy is gone", func() error {
+	framework.Eventually(t, framework.Patience, "the NetworkPolicy is gone", func() error {
 		if err := e.Get(&policy, names.NetworkPolicyName("s")); !apierrors.IsNotFound(err) {
 			return fmt.Errorf("reading it: %w", err)
 		}
@@ -84,7 +83,7 @@ func TestAllowedFromWrittenInV1alpha2MakesAPolicy(t *testing.T) {
 		t.Errorf("written in v1alpha1 without the feature flag: reading the NetworkPolicy: %v", err)
 	}
 	e.PatchSpec("old", `{"networking":{"allowedFrom":{"namespaces":["a","b"]}}}`)
-	framework.Eventually(t, 2*time.Minute, "the NetworkPolicy exists", func() error {
+	framework.Eventually(t, framework.Patience, "the NetworkPolicy exists", func() error {
 		if err := policy(); err != nil {
 			return fmt.Errorf("reading it: %w", err)
 		}

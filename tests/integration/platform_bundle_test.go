@@ -5,7 +5,6 @@ package integration
 import (
 	"fmt"
 	"testing"
-	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -72,7 +71,7 @@ func TestPlatformBundleIsTrustedAndWatched(t *testing.T) {
 			t.Fatal(step.what, err)
 		}
 		generation += step.rollouts
-		framework.Eventually(t, time.Minute, step.what, func() error {
+		framework.Eventually(t, framework.Patience, step.what, func() error {
 			if d := e.Deployment("s"); d.Generation != generation || e.trusted(d) != step.want {
 				return fmt.Errorf("generation %d, want %d; trusted is %s", d.Generation, generation, e.trusted(d))
 			}

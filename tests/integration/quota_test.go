@@ -5,7 +5,6 @@ package integration
 import (
 	"errors"
 	"testing"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -26,7 +25,7 @@ func TestStatusReportsExceededQuota(t *testing.T) {
 		Spec:       corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{corev1.ResourcePods: resource.MustParse("0")}},
 	}
 	framework.NoError(t, suite.Admin.Create(t.Context(), quota))
-	framework.Eventually(t, time.Minute, "the quota is enforced", func() error {
+	framework.Eventually(t, framework.Patience, "the quota is enforced", func() error {
 		if err := e.Get(quota, quota.Name); err != nil {
 			return err
 		}

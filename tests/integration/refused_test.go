@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -85,7 +84,7 @@ func TestRejectedKindDoesNotChangeOtherObjects(t *testing.T) {
 			e.StartOperator()
 			e.Apply(framework.Manifest("s", beforeEdit))
 			e.WaitReady("s")
-			framework.Eventually(t, time.Minute, "the autoscaler has raised the number of pods", func() error {
+			framework.Eventually(t, framework.Patience, "the autoscaler has raised the number of pods", func() error {
 				if n := *e.Deployment("s").Spec.Replicas; n != 2 {
 					return fmt.Errorf("%d pods", n)
 				}
@@ -121,7 +120,7 @@ func TestRejectedKindDoesNotChangeOtherObjects(t *testing.T) {
 
 			stop()
 			for _, name := range []string{"s", "m"} {
-				framework.Eventually(t, 2*time.Minute, name+" goes on", func() error {
+				framework.Eventually(t, framework.Patience, name+" goes on", func() error {
 					for _, c := range e.CR(name).Status.Conditions {
 						if c.Type == v1alpha2.ConditionDeploymentUpdated && c.Reason == string(problem.ApplyFailed) {
 							return fmt.Errorf("%s", c.Message)

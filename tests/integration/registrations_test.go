@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
@@ -102,7 +101,7 @@ func TestInvalidRegistrationAffectsNoOtherResource(t *testing.T) {
 	if got := e.Deployment("mine"); got.Generation != mine.Generation {
 		t.Errorf("generation %d of the Deployment, was %d: it was rolled out again", got.Generation, mine.Generation)
 	}
-	framework.Eventually(t, time.Minute, "nothing is wrong", func() error {
+	framework.Eventually(t, framework.Patience, "nothing is wrong", func() error {
 		if got := op.Counted(t, metric); !slices.Equal(got, []string{metric + "{} 0"}) {
 			return fmt.Errorf("the metric reports %v", got)
 		}
@@ -113,7 +112,7 @@ func TestInvalidRegistrationAffectsNoOtherResource(t *testing.T) {
 // waitForSettingsEvent waits for the Event on a ConfigMap of the operator's namespace.
 func waitForSettingsEvent(t *testing.T, configMap, text string) {
 	t.Helper()
-	framework.Eventually(t, time.Minute, "an Event on the ConfigMap "+configMap, func() error {
+	framework.Eventually(t, framework.Patience, "an Event on the ConfigMap "+configMap, func() error {
 		var list eventsv1.EventList
 		if err := suite.Admin.List(t.Context(), &list, client.InNamespace(framework.OperatorNamespace)); err != nil {
 			return err

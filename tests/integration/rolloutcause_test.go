@@ -146,7 +146,7 @@ workload:
 	if !slices.ContainsFunc(got.Spec.Template.Spec.Containers[0].Env, func(v corev1.EnvVar) bool { return v.Name == "FOREIGN" }) {
 		t.Errorf("another client's variable is gone: %v", got.Spec.Template.Spec.Containers[0].Env)
 	}
-	framework.Eventually(t, time.Minute, "an Event reports it", func() error {
+	framework.Eventually(t, framework.Patience, "an Event reports it", func() error {
 		if out := e.Kubectl("get", "events.events.k8s.io", "--field-selector=reason=UndoReverted", "-o", "name"); out == "" {
 			return errors.New("there is none")
 		}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 
@@ -19,7 +18,7 @@ import (
 func (e *env) awaitShared(name, other string) {
 	e.T.Helper()
 	const warning = "is the same database and user as in the LlamaStackDistribution "
-	framework.Eventually(e.T, time.Minute, name+" is warned of "+other, func() error {
+	framework.Eventually(e.T, framework.Patience, name+" is warned of "+other, func() error {
 		cr := &v1alpha2.LlamaStackDistribution{}
 		if err := e.Get(cr, name); err != nil {
 			return err

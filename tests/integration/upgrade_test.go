@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
@@ -85,7 +84,7 @@ func TestUpgradeFromRelease09(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
 	e.release09(oldImage)
-	framework.Eventually(t, time.Minute, "the old server runs", func() error {
+	framework.Eventually(t, framework.Patience, "the old server runs", func() error {
 		if d := e.Deployment("old"); d.Status.AvailableReplicas != 1 {
 			return fmt.Errorf("%+v", d.Status)
 		}
@@ -112,7 +111,7 @@ func TestUpgradeFromRelease09(t *testing.T) {
 	}
 
 	e.PatchSpec("old", `{"workload":{"podDisruptionBudget":{"maxUnavailable":1}}}`)
-	framework.Eventually(t, time.Minute, "the edit brings the new pods", func() error {
+	framework.Eventually(t, framework.Patience, "the edit brings the new pods", func() error {
 		if d := e.Deployment("old"); !names.HasNewPods(&d.Spec.Template) {
 			return fmt.Errorf("annotations %v", d.Annotations)
 		}
@@ -125,7 +124,7 @@ func TestUpgradeFromRelease09(t *testing.T) {
 			t.Errorf("%s is still there: %v", name, err)
 		}
 	}
-	framework.Eventually(t, 2*time.Minute, "the CA bundle of release 0.9 goes with its last pod", func() error {
+	framework.Eventually(t, framework.Patience, "the CA bundle of release 0.9 goes with its last pod", func() error {
 		if err := e.Get(&corev1.ConfigMap{}, "old-ca-bundle"); !apierrors.IsNotFound(err) {
 			return fmt.Errorf("old-ca-bundle is still there: %v", err) //nolint:errorlint // may be nil
 		}
@@ -145,7 +144,7 @@ func TestUpgradeFromRelease09(t *testing.T) {
 		t.Errorf("image %s, annotations %v", server.Image, d.Annotations)
 	}
 	e.PatchSpec("old", `{"distribution":{"name":"remote-vllm"}}`)
-	framework.Eventually(t, 2*time.Minute, "another distribution brings its image", func() error {
+	framework.Eventually(t, framework.Patience, "another distribution brings its image", func() error {
 		d := e.Deployment("old")
 		if image := d.Spec.Template.Spec.Containers[0].Image; image == oldImage || d.Annotations[names.AnnotationAdoptedImage] != "" {
 			return fmt.Errorf("image %s, annotations %v", image, d.Annotations)
@@ -169,7 +168,7 @@ func TestUnknownNameOfRelease09KeepsRunning(t *testing.T) {
 	}
 	runs := func(what string, ready func(*appsv1.Deployment) bool) {
 		t.Helper()
-		framework.Eventually(t, time.Minute, what, func() error {
+		framework.Eventually(t, framework.Patience, what, func() error {
 			if d := e.Deployment("old"); !ready(d) || d.Spec.Template.Spec.Containers[0].Image != image {
 				return fmt.Errorf("%+v", d.Spec.Template.Spec.Containers)
 			}
@@ -229,7 +228,7 @@ func TestUpgradeWithoutDeployment(t *testing.T) {
 	e := newEnv(t)
 	uids := e.release09(oldImage)
 	framework.NoError(t, suite.Admin.Delete(t.Context(), e.Deployment("old"), client.PropagationPolicy(metav1.DeletePropagationForeground)))
-	framework.Eventually(t, time.Minute, "the Deployment is gone", func() error {
+	framework.Eventually(t, framework.Patience, "the Deployment is gone", func() error {
 		if err := e.Get(&appsv1.Deployment{}, "old"); !apierrors.IsNotFound(err) {
 			return fmt.Errorf("reading it: %w", err)
 		}

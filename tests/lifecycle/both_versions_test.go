@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -62,7 +61,7 @@ func TestV1alpha1IsNeverRejected(t *testing.T) {
 
 func (s *controlPlane) awaitValidation() {
 	s.T.Helper()
-	framework.Eventually(s.T, time.Minute, "the API server asks the webhook", func() error {
+	framework.Eventually(s.T, framework.Patience, "the API server asks the webhook", func() error {
 		out, _ := s.Cluster.KubectlInput(s.T.Context(), strings.Replace(hub("probe", ""), "starter", "nowhere", 1), "apply", "--dry-run=server", "-f", "-")
 		if !strings.Contains(out, `Unsupported value: "nowhere"`) {
 			return errors.New(out)

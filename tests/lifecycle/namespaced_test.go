@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -79,7 +78,7 @@ func TestNamespacedOperatorStaysInItsNamespaces(t *testing.T) {
 	s.in(watched[0]).WaitCondition("s", "ConfigGenerated", "True", "")
 	s.secretOfPodDefaultsArrives(watched[0])
 	s.Kubectl("patch", "llsd", "s", "-n", watched[0], "--type=merge", "-p", `{"spec":{"networking":null,"storage":null}}`)
-	framework.Eventually(t, time.Minute, "what is no longer desired is removed", func() error {
+	framework.Eventually(t, framework.Patience, "what is no longer desired is removed", func() error {
 		out, err := s.Cluster.KubectlRun(t.Context(), "get", "ingress,networkpolicy", "-n", watched[0], "-o", "name")
 		if err == nil && strings.Contains(out, "/s-") {
 			err = fmt.Errorf("there are %s", out)
@@ -120,7 +119,7 @@ func (s *controlPlane) secretOfPodDefaultsArrives(namespace string) {
 		generation, from, _ = strings.Cut(out, " ")
 		return generation, from
 	}
-	framework.Eventually(t, time.Minute, "the pods get the Secret", func() error {
+	framework.Eventually(t, framework.Patience, "the pods get the Secret", func() error {
 		if _, from := read(); from != "team-keys" {
 			return fmt.Errorf("they get %q", from)
 		}
@@ -128,7 +127,7 @@ func (s *controlPlane) secretOfPodDefaultsArrives(namespace string) {
 	})
 	before, _ := read()
 	s.Kubectl("patch", "secret", "team-keys", "-n", namespace, "-p", `{"stringData":{"TOKEN":"`+suite.Canaries.New()+`"}}`)
-	framework.Eventually(t, time.Minute, "its new content rolls the pods", func() error {
+	framework.Eventually(t, framework.Patience, "its new content rolls the pods", func() error {
 		if after, _ := read(); after == before {
 			return fmt.Errorf("generation %s", after)
 		}

@@ -11,7 +11,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -97,7 +96,7 @@ func TestPagesOfReference(t *testing.T) {
 func (f *follower) replacesCertificate() (after func()) {
 	old := f.secret().Data[corev1.TLSCertKey]
 	return func() {
-		framework.Eventually(f.T, time.Minute, "another certificate is served", func() error {
+		framework.Eventually(f.T, framework.Patience, "another certificate is served", func() error {
 			made := &corev1.Secret{}
 			if err := f.Client.Get(f.T.Context(), client.ObjectKey{Namespace: framework.OperatorNamespace, Name: certificates.SecretName}, made); err != nil {
 				return err

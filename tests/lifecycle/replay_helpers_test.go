@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
@@ -133,7 +132,7 @@ func (r *replayed) switchedOver(one *framework.Recorded) {
 	if service == nil {
 		return
 	}
-	framework.Eventually(r.T, time.Minute, one.Name()+" is as if it had never been held", func() error {
+	framework.Eventually(r.T, framework.Patience, one.Name()+" is as if it had never been held", func() error {
 		if d := r.deployment(one); release09.IsHeld(d) || d.Spec.MinReadySeconds != 0 {
 			return fmt.Errorf("the Deployment is %+v", d.ObjectMeta)
 		}
@@ -151,7 +150,7 @@ func (r *replayed) switchedOver(one *framework.Recorded) {
 // adopted waits until this operator has adopted the Deployment, and release 0.9 manages no field of the objects.
 func (r *replayed) adopted(one *framework.Recorded) {
 	r.T.Helper()
-	err := framework.Poll(r.T.Context(), 2*time.Minute, func() error {
+	err := framework.Poll(r.T.Context(), framework.Patience, func() error {
 		for _, recorded := range one.Objects {
 			if slices.Contains([]string{"RoleBinding", "ConfigMap"}, recorded.GetKind()) {
 				continue
@@ -235,7 +234,7 @@ func (r *replayed) allApplied() {
 // applied waits until the Deployment has this operator's pod template.
 func (r *replayed) applied(one *framework.Recorded) {
 	r.T.Helper()
-	framework.Eventually(r.T, 2*time.Minute, one.Name()+" has the new pod template", func() error {
+	framework.Eventually(r.T, framework.Patience, one.Name()+" has the new pod template", func() error {
 		if d := r.deployment(one); !names.HasNewPods(&d.Spec.Template) {
 			return fmt.Errorf("the Deployment is %+v", d.ObjectMeta)
 		}
@@ -246,7 +245,7 @@ func (r *replayed) applied(one *framework.Recorded) {
 // explained waits until a condition of the custom resource has the reason why its Deployment is left alone.
 func (r *replayed) explained(one *framework.Recorded, reason string) {
 	r.T.Helper()
-	err := framework.Poll(r.T.Context(), 2*time.Minute, func() error {
+	err := framework.Poll(r.T.Context(), framework.Patience, func() error {
 		conditions, _, err := unstructured.NestedSlice(r.resource(one).Object, "status", "conditions")
 		if err != nil {
 			return err

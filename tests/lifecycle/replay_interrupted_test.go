@@ -191,7 +191,7 @@ func TestAdoptionSurvivesBeingKilledAtEveryWrite(t *testing.T) {
 				}
 				framework.NoError(t, suite.Admin.Delete(t.Context(), e.CR(name)))
 				if !killed { // garbage collection needs one check only
-					framework.Eventually(t, time.Minute, "the server goes with its custom resource", func() error {
+					framework.Eventually(t, framework.Patience, "the server goes with its custom resource", func() error {
 						if err := e.Get(&appsv1.Deployment{}, name); !apierrors.IsNotFound(err) {
 							return fmt.Errorf("reading the Deployment: %w", err)
 						}
@@ -242,7 +242,7 @@ func TestRestartWritesNothing(t *testing.T) {
 	op.Stop()
 	before := framework.ReconcileCount(t)
 	op = e.StartOperator()
-	framework.Eventually(t, time.Minute, "the operator has looked at everything", func() error {
+	framework.Eventually(t, framework.Patience, "the operator has looked at everything", func() error {
 		if n := framework.ReconcileCount(t) - before; n < float64(len(recorded)) {
 			return fmt.Errorf("%v reconciles of %d custom resources", n, len(recorded))
 		}

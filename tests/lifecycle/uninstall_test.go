@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
@@ -42,7 +41,7 @@ func TestNamespaceOfTheOperatorIsDeletedFirst(t *testing.T) {
 
 	s.install()
 	s.serve(s.startReplica(replicaOptions{}))
-	framework.Eventually(t, time.Minute, "the API server uses the new CA certificate", func() error {
+	framework.Eventually(t, framework.Patience, "the API server uses the new CA certificate", func() error {
 		_, err := s.TryApply(spoke("again", ""))
 		return err
 	})
