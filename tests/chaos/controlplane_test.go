@@ -71,7 +71,7 @@ func (p *controlPlane) kill(t *testing.T, name string) {
 		_ = one.own.Wait()
 		one.own = nil
 	}
-	framework.Eventually(t, framework.Patience, name+" ends", func() error {
+	framework.Eventually(t, time.Minute, name+" ends", func() error {
 		if stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", one.PID)); err == nil && !bytes.Contains(stat, []byte(") Z ")) {
 			return errors.New("it runs")
 		}
@@ -106,7 +106,7 @@ func (p *controlPlane) start(t *testing.T, name string) {
 
 func (p *controlPlane) ready(t *testing.T) {
 	t.Helper()
-	framework.Eventually(t, framework.Patience, "the API server is ready", func() error {
+	framework.Eventually(t, 2*time.Minute, "the API server is ready", func() error {
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 		defer cancel()
 		_, err := cluster.KubectlRun(ctx, "get", "--raw", "/readyz")

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -81,7 +82,7 @@ func startedWorld(t *testing.T, kubeconfig string) (*world, *operator, *replica)
 
 func (r *replica) leads(t *testing.T) {
 	t.Helper()
-	framework.Eventually(t, framework.Patience, r.name+" leads", func() error {
+	framework.Eventually(t, 2*time.Minute, r.name+" leads", func() error {
 		l, err := readLease(t)
 		if err == nil && !strings.HasPrefix(ptr.Deref(l.Spec.HolderIdentity, ""), r.name+"_") {
 			err = fmt.Errorf("the lease has %+v", l.Spec)

@@ -22,9 +22,10 @@ func untilNext(took time.Duration) time.Duration {
 	return min(max(pollInterval, 3*took), longestPollInterval)
 }
 
-// Patience is the time that tests wait for a state of the cluster. It ends a test that fails; a busy machine, which can be
-// ten times slower for minutes, must not.
-const Patience = 6 * time.Minute
+// Patience is the time that tests wait for a state of the cluster. It is long, because a machine can be ten times slower
+// for minutes, and below the five minutes after which the operator looks for new APIs and for the TLS profile by itself,
+// so that a missed event still fails a test.
+const Patience = 4 * time.Minute
 
 // Eventually polls until check returns nil, and fails the test with the last error at the deadline or if the error is
 // Terminal.

@@ -99,7 +99,7 @@ func depthPolicy(t *testing.T, namespace string) (text string) {
 
 func (w *world) checkOperator(t *testing.T) {
 	t.Helper()
-	framework.Eventually(t, framework.Patience, "the operator is ready in the end", w.operator.Ready)
+	framework.Eventually(t, time.Minute, "the operator is ready in the end", w.operator.Ready)
 	if w.operator.starts > 1 {
 		t.Errorf("the operator ended %d times", w.operator.starts-1)
 	}

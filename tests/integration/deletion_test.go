@@ -13,7 +13,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/framework/suite"
 )
 
@@ -32,13 +31,13 @@ func TestForegroundDeletionIsVisibleAndFinal(t *testing.T) {
 	e.Quiet(op)
 	before := len(op.Requests.All())
 	e.Kubectl("delete", "llsd", "my-stack", "--cascade=foreground", "--wait=false")
-	framework.Eventually(t, framework.Patience, "the phase is Terminating", func() error {
+	e.Eventually("the phase is Terminating", func() error {
 		if cr := e.CR("my-stack"); cr.Status.Phase != v1alpha2.PhaseTerminating {
 			return fmt.Errorf("phase %s, deleted at %v, finalizers %v", cr.Status.Phase, cr.DeletionTimestamp, cr.Finalizers)
 		}
 		return nil
 	})
-	framework.Eventually(t, framework.Patience, "the Service is deleted", func() error {
+	e.Eventually("the Service is deleted", func() error {
 		if err := e.Get(&corev1.Service{}, "my-stack-service"); !apierrors.IsNotFound(err) {
 			return fmt.Errorf("reading it: %w", err)
 		}
@@ -54,7 +53,7 @@ func TestForegroundDeletionIsVisibleAndFinal(t *testing.T) {
 		}
 	}
 	finalizers("null")
-	framework.Eventually(t, framework.Patience, "all of it is gone", func() error {
+	e.Eventually("all of it is gone", func() error {
 		if err := e.Get(&v1alpha2.LlamaStackDistribution{}, "my-stack"); !apierrors.IsNotFound(err) {
 			return fmt.Errorf("the custom resource: %w", err)
 		}

@@ -59,7 +59,7 @@ func (e *env) admitModelServer(what, status string) {
 // waitConfig waits until the server's configuration contains a text, and returns the generation of the Deployment.
 func (e *env) waitConfig(name, text string) int64 {
 	e.T.Helper()
-	framework.Eventually(e.T, framework.Patience, "the configuration has "+text, func() error {
+	e.Eventually("the configuration has "+text, func() error {
 		generated := e.CR(name).Status.ConfigGeneration
 		if generated == nil {
 			return errors.New("no configuration")

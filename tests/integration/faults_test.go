@@ -99,7 +99,7 @@ func TestFailingEditsDoNotChangeRunningServer(t *testing.T) {
 // writes the status between kubectl's read and its write.
 func (e *env) replaceSpec(name, file string) {
 	e.T.Helper()
-	framework.Eventually(e.T, framework.Patience, name+" is replaced", func() error {
+	e.Eventually(name+" is replaced", func() error {
 		out, err := suite.Cluster.KubectlInput(e.T.Context(), framework.Sample(e.T, file), "replace", "-n", e.Name, "-f", "-")
 		if err != nil && !strings.Contains(err.Error(), "(Conflict)") {
 			e.T.Fatalf("%s: %v: %s", name, err, out)
@@ -234,7 +234,7 @@ func (e *env) refuse(group, resources string) (stop func()) {
 	for _, o := range []client.Object{policy, binding} {
 		framework.NoError(e.T, suite.Admin.Create(e.T.Context(), o))
 	}
-	framework.Eventually(e.T, framework.Patience, "the API server refuses "+resources, func() error {
+	e.Eventually("the API server refuses "+resources, func() error {
 		probe := &unstructured.Unstructured{}
 		if err := yaml.Unmarshal([]byte(probes[resources]), probe); err != nil {
 			return err

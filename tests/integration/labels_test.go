@@ -176,7 +176,7 @@ func TestImageWithoutLabelsReportsFix(t *testing.T) {
 		t.Errorf("message %q, want %q", message, want)
 	}
 	e.Apply(framework.Manifest("none", "distribution: {image: '"+site.host+"/team/none:1'}\ndisabled: [inferense]\n"+suite.VLLMProvider))
-	framework.Eventually(t, framework.Patience, "all that is wrong is reported", func() error {
+	e.Eventually("all that is wrong is reported", func() error {
 		c := meta.FindStatusCondition(e.CR("none").Status.Conditions, v1alpha2.ConditionConfigGenerated)
 		if c == nil || c.Status != metav1.ConditionFalse || !strings.Contains(c.Message, `spec.distribution: Not found: "`) || !strings.Contains(c.Message, "spec.disabled[0]: ") {
 			return fmt.Errorf("%+v", c)
@@ -218,14 +218,14 @@ func TestReleaseOfTheRunningServerIsUsed(t *testing.T) {
 		}
 		return nil
 	}
-	framework.Eventually(t, framework.Patience, "the server has reported its release", reported)
+	e.Eventually("the server has reported its release", reported)
 	e.Apply(framework.Manifest("s", image+suite.VLLMProvider))
 	e.Apply(framework.Manifest("new", image+suite.VLLMProvider))
 	message := e.WaitCondition("new", v1alpha2.ConditionConfigGenerated, metav1.ConditionFalse, string(problem.UnknownServerLine))
 	if !strings.Contains(message, "set spec.distribution.version") {
 		t.Errorf("message %q", message)
 	}
-	framework.Eventually(t, framework.Patience, "the configuration is generated", func() error {
+	e.Eventually("the configuration is generated", func() error {
 		r := e.CR("s").Status.ResolvedDistribution
 		if r.ConfigSource != v1alpha2.ConfigSourceOCILabel {
 			return fmt.Errorf("%+v", r)

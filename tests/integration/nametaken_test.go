@@ -48,7 +48,7 @@ func TestNothingIsCreatedIfANameIsTaken(t *testing.T) {
 				framework.NoError(t, yaml.Unmarshal([]byte(probes[r.resources]), foreign))
 				foreign.SetNamespace(e.Name)
 				foreign.SetName(taken)
-				framework.Eventually(t, framework.Patience, "the name is free", func() error { // a PVC ends with its pods
+				e.Eventually("the name is free", func() error { // a PVC ends with its pods
 					return suite.Admin.Create(t.Context(), foreign)
 				})
 				before := len(op.Requests.All())
@@ -83,7 +83,7 @@ func TestNothingIsCreatedIfANameIsTaken(t *testing.T) {
 					t.Errorf("the foreign object: %v, %v", err, foreign.GetOwnerReferences())
 				}
 				framework.NoError(t, suite.Admin.Delete(t.Context(), foreign))
-				framework.Eventually(t, framework.Patience, "the foreign object is gone", func() error {
+				e.Eventually("the foreign object is gone", func() error {
 					if err := suite.Admin.Get(t.Context(), e.Key(taken), foreign); !apierrors.IsNotFound(err) {
 						return fmt.Errorf("reading it: %w", err)
 					}

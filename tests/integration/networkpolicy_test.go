@@ -24,7 +24,7 @@ var ownedAllowedFrom = regexp.MustCompile(`"f:allowedFrom":\{"\.":\{\},"f:namesp
 // disownAllowedFrom makes a resource look as if no client had written allowedFrom in v1alpha2.
 func (e *env) disownAllowedFrom(name string) {
 	e.T.Helper()
-	framework.Eventually(e.T, framework.Patience, "allowedFrom has no owner", func() error {
+	e.Eventually("allowedFrom has no owner", func() error {
 		cr := e.CR(name)
 		changed := false
 		for i := range cr.ManagedFields {
@@ -83,7 +83,7 @@ func TestAllowedFromWrittenInV1alpha2MakesAPolicy(t *testing.T) {
 		t.Errorf("written in v1alpha1 without the feature flag: reading the NetworkPolicy: %v", err)
 	}
 	e.PatchSpec("old", `{"networking":{"allowedFrom":{"namespaces":["a","b"]}}}`)
-	framework.Eventually(t, framework.Patience, "the NetworkPolicy exists", func() error {
+	e.Eventually("the NetworkPolicy exists", func() error {
 		if err := policy(); err != nil {
 			return fmt.Errorf("reading it: %w", err)
 		}

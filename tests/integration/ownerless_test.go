@@ -49,7 +49,7 @@ func TestDeletionLeavesNothingOfRelease09Running(t *testing.T) {
 				}
 				e.StartOperator()
 				e.WaitCondition(name, v1alpha2.ConditionReady, metav1.ConditionFalse, "")
-				framework.Eventually(t, framework.Patience, "the Deployment belongs to the custom resource", func() error {
+				e.Eventually("the Deployment belongs to the custom resource", func() error {
 					if !metav1.IsControlledBy(e.Deployment(name), e.CR(name)) {
 						return errors.New("it does not")
 					}
@@ -59,7 +59,7 @@ func TestDeletionLeavesNothingOfRelease09Running(t *testing.T) {
 					t.Errorf("generation %d was %d", now.Generation, before.Generation)
 				}
 				framework.NoError(t, suite.Admin.Delete(t.Context(), e.CR(name)))
-				framework.Eventually(t, framework.Patience, "the server goes with its custom resource", func() error {
+				e.Eventually("the server goes with its custom resource", func() error {
 					if err := e.Get(&appsv1.Deployment{}, name); !apierrors.IsNotFound(err) {
 						return fmt.Errorf("reading the Deployment: %w", err)
 					}

@@ -48,7 +48,7 @@ func TestValuesThatKubernetesRefuses(t *testing.T) {
 		return cr, list
 	}
 	// Kubernetes admits the objects of a valid spec, so the value is the reason for each rejection below.
-	framework.Eventually(t, framework.Patience, "Kubernetes takes what is made without a wrong value", func() error {
+	e.Eventually("Kubernetes takes what is made without a wrong value", func() error {
 		_, list := made("workload: {podDisruptionBudget: {minAvailable: 1}}")
 		var faults []error
 		for _, o := range list {
@@ -58,7 +58,7 @@ func TestValuesThatKubernetesRefuses(t *testing.T) {
 	})
 	// The API server ignores the webhook if it is late, as on a busy machine.
 	refuse := func(cr *v1alpha2.LlamaStackDistribution, c framework.RejectedValue) {
-		framework.Eventually(t, framework.Patience, c.Spec+": the webhook refuses it", func() error {
+		e.Eventually(c.Spec+": the webhook refuses it", func() error {
 			if err := suite.Admin.Create(t.Context(), cr.DeepCopy(), client.DryRunAll); err == nil || !strings.Contains(err.Error(), c.Problem) {
 				return fmt.Errorf("answered %v, want %q", err, c.Problem) //nolint:errorlint // may be nil
 			}
@@ -123,7 +123,7 @@ func TestValuesRejectedOnlyByKubernetes(t *testing.T) {
 		edit := "distribution: {name: starter}\nnetworking: {port: 9000}\nworkload: {overrides: {volumes: [{name: a, ephemeral: {volumeClaimTemplate: {spec: {" +
 			"accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}, " + spec + "}}}}]}}"
 		e.Apply(framework.Manifest("s", edit))
-		framework.Eventually(t, framework.Patience, spec+" is reported", func() error {
+		e.Eventually(spec+" is reported", func() error {
 			c := meta.FindStatusCondition(e.CR("s").Status.Conditions, v1alpha2.ConditionDeploymentUpdated)
 			const start = "spec.workload.overrides.volumes[0].ephemeral.volumeClaimTemplate.spec"
 			if c == nil || c.Reason != string(problem.ObjectRejected) || !strings.HasPrefix(c.Message, start) ||

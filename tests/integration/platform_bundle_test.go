@@ -71,7 +71,7 @@ func TestPlatformBundleIsTrustedAndWatched(t *testing.T) {
 			t.Fatal(step.what, err)
 		}
 		generation += step.rollouts
-		framework.Eventually(t, framework.Patience, step.what, func() error {
+		e.Eventually(step.what, func() error {
 			if d := e.Deployment("s"); d.Generation != generation || e.trusted(d) != step.want {
 				return fmt.Errorf("generation %d, want %d; trusted is %s", d.Generation, generation, e.trusted(d))
 			}

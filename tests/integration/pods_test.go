@@ -44,7 +44,7 @@ func TestStatusNamesTheReasonOfThePod(t *testing.T) {
 	}}
 	framework.NoError(t, suite.Admin.Status().Update(t.Context(), pod))
 	const why = "the server ended with exit code 1: ValueError: the key [redacted] was refused; its log has the cause: kubectl -n "
-	framework.Eventually(t, framework.Patience, "Available names the reason", func() error {
+	e.Eventually("Available names the reason", func() error {
 		message := e.WaitCondition("my-stack", v1alpha2.ConditionAvailable, metav1.ConditionFalse, v1alpha2.ReasonServerUnavailable)
 		if !strings.Contains(message, why) {
 			return fmt.Errorf("it is: %s", message)
@@ -57,7 +57,7 @@ func TestStatusNamesTheReasonOfThePod(t *testing.T) {
 	pod.Status.ContainerStatuses[0].Ready = true
 	pod.Status.ContainerStatuses[0].ImageID = "docker.io/llamastack/distribution-starter@sha256:4711"
 	framework.NoError(t, suite.Admin.Status().Update(t.Context(), pod))
-	framework.Eventually(t, framework.Patience, "the digest of the pod is in the status", func() error {
+	e.Eventually("the digest of the pod is in the status", func() error {
 		if r := e.WaitReady("my-stack").Status.ResolvedDistribution; r.ImageDigest != "sha256:4711" {
 			return fmt.Errorf("it is: %+v", r)
 		}

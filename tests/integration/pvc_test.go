@@ -30,7 +30,7 @@ func (e *env) claim(name string) *corev1.PersistentVolumeClaim {
 // waitOwner waits until the PVC has the custom resource as its only owner, or no owner if owner is empty.
 func (e *env) waitOwner(claim, owner string) {
 	e.T.Helper()
-	framework.Eventually(e.T, framework.Patience, fmt.Sprintf("the owner of %s", claim), func() error {
+	e.Eventually(fmt.Sprintf("the owner of %s", claim), func() error {
 		owners := e.claim(claim).OwnerReferences
 		if owner == "" && len(owners) == 0 || len(owners) == 1 && owners[0].Name == owner {
 			return nil
@@ -43,7 +43,7 @@ func (e *env) waitOwner(claim, owner string) {
 func (e *env) deleteCR(name string) {
 	e.T.Helper()
 	framework.NoError(e.T, suite.Admin.Delete(e.T.Context(), e.CR(name)))
-	framework.Eventually(e.T, framework.Patience, "the Deployment is deleted", func() error {
+	e.Eventually("the Deployment is deleted", func() error {
 		if err := e.Get(&appsv1.Deployment{}, name); !apierrors.IsNotFound(err) {
 			return fmt.Errorf("reading the Deployment: %w", err)
 		}

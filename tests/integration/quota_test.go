@@ -25,7 +25,7 @@ func TestStatusReportsExceededQuota(t *testing.T) {
 		Spec:       corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{corev1.ResourcePods: resource.MustParse("0")}},
 	}
 	framework.NoError(t, suite.Admin.Create(t.Context(), quota))
-	framework.Eventually(t, framework.Patience, "the quota is enforced", func() error {
+	e.Eventually("the quota is enforced", func() error {
 		if err := e.Get(quota, quota.Name); err != nil {
 			return err
 		}

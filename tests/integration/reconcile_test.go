@@ -144,7 +144,7 @@ func TestUnchangedResourceCostsNothing(t *testing.T) {
 	s.Labels = map[string]string{"touched": "yes"}
 	framework.NoError(t, suite.Admin.Update(t.Context(), &s))
 	e.Apply(framework.Sample(t, "v1alpha2-simple.yaml"))
-	framework.Eventually(t, framework.Patience, "the event starts a pass", func() error {
+	e.Eventually("the event starts a pass", func() error {
 		if len(op.Requests.All()) == idle {
 			return fmt.Errorf("no request yet")
 		}
@@ -180,7 +180,7 @@ func TestEditsRollOnceAndKeepThePreviousConfig(t *testing.T) {
 		}
 		want := []string{"ConfigMap/" + current, "ConfigMap/" + previous}
 		slices.Sort(want)
-		framework.Eventually(t, framework.Patience, "the current and the previous ConfigMap stay", func() error {
+		e.Eventually("the current and the previous ConfigMap stay", func() error {
 			if got := e.ownedConfigMaps(); !cmp.Equal(got, want) {
 				return fmt.Errorf("there are %v, want %v", got, want)
 			}
@@ -201,7 +201,7 @@ func TestEditsRollOnceAndKeepThePreviousConfig(t *testing.T) {
 func (e *env) rolledOnce(op *suite.Operator, name, what string, before int64) (generation int64) {
 	e.T.Helper()
 	generation = before + 1
-	framework.Eventually(e.T, framework.Patience, what+" rolls the pods", func() error {
+	e.Eventually(what+" rolls the pods", func() error {
 		if got := e.Deployment(name).Generation; got != generation {
 			return fmt.Errorf("generation %d, want %d", got, generation)
 		}
@@ -223,7 +223,7 @@ func TestUnsetFieldsAreRemovedAndForeignFieldsKept(t *testing.T) {
 	e.Kubectl("rollout", "restart", "deployment/my-stack")
 	e.Kubectl("label", "deployment/my-stack", "team=a")
 	e.PatchSpec("my-stack", `{"workload":{"resources":{"claims":null,"limits":{"memory":"3Gi"},"requests":null}}}`)
-	framework.Eventually(t, framework.Patience, "the limit is applied and the request is the default again", func() error {
+	e.Eventually("the limit is applied and the request is the default again", func() error {
 		d := e.Deployment("my-stack")
 		r := d.Spec.Template.Spec.Containers[0].Resources
 		if r.Limits.Memory().String() != "3Gi" || r.Requests.Memory().String() != "1Gi" {
@@ -248,7 +248,7 @@ func TestSecretRotation(t *testing.T) {
 		t.Errorf("an unreferenced key rolled the pods")
 	}
 	e.patchSecret("vllm-creds", `{"stringData":{"token":"`+rotated+`"}}`)
-	framework.Eventually(t, framework.Patience, "the new value rolls the pods", func() error {
+	e.Eventually("the new value rolls the pods", func() error {
 		if got := e.Deployment("my-stack").Generation; got != generation+1 {
 			return fmt.Errorf("generation %d, want %d", got, generation+1)
 		}
@@ -322,7 +322,7 @@ func TestOverrideWithTLS(t *testing.T) {
 	if got := cr.Status.ServiceURL; got != "https://s-service."+e.Name+".svc:8321" {
 		t.Errorf("serviceURL %s", got)
 	}
-	framework.Eventually(t, framework.Patience, "the server reports its version", func() error {
+	e.Eventually("the server reports its version", func() error {
 		if got := e.CR("s").Status.Version.LlamaStackServerVersion; got != suite.ServerRelease {
 			return fmt.Errorf("version %q", got)
 		}
@@ -358,7 +358,7 @@ func TestOperatorUpgradeRollsNothing(t *testing.T) {
 		t.Errorf("the Deployment was touched: %s", cmp.Diff(before, after))
 	}
 	e.PatchSpec("my-stack", `{"resources":{"models":["m1"]}}`)
-	framework.Eventually(t, framework.Patience, "the edit brings the newer form", func() error {
+	e.Eventually("the edit brings the newer form", func() error {
 		if got := e.Deployment("my-stack").Annotations["llamastack.io/operator-build"]; got != "9.9.9" {
 			return fmt.Errorf("build %q", got)
 		}
@@ -380,7 +380,7 @@ func TestManualEditsAreReverted(t *testing.T) {
 		if err := suite.Admin.Patch(t.Context(), s, client.RawPatch("application/json-patch+json", []byte(patch))); err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
-		framework.Eventually(t, framework.Patience, name+" comes back", func() error {
+		e.Eventually(name+" comes back", func() error {
 			if err := e.Get(s, "my-stack-service"); err != nil {
 				return err
 			}
@@ -393,7 +393,7 @@ func TestManualEditsAreReverted(t *testing.T) {
 	}
 	// A later change of the port in the spec removes the former port.
 	e.PatchSpec("my-stack", `{"networking":{"port":9321}}`)
-	framework.Eventually(t, framework.Patience, "the Service has the new port alone", func() error {
+	e.Eventually("the Service has the new port alone", func() error {
 		s := &corev1.Service{}
 		if err := e.Get(s, "my-stack-service"); err != nil {
 			return err
@@ -425,7 +425,7 @@ func TestLeftoversAreRemoved(t *testing.T) {
 	leftover(&corev1.Service{Spec: corev1.ServiceSpec{Selector: service.Spec.Selector, Ports: []corev1.ServicePort{{Port: 80}}}}, service)
 	leftover(&appsv1.Deployment{Spec: *deployment.Spec.DeepCopy()}, deployment)
 	e.PatchSpec("my-stack", `{"networking":{"port":9000}}`)
-	framework.Eventually(t, framework.Patience, "the leftovers are removed", func() error {
+	e.Eventually("the leftovers are removed", func() error {
 		if now := e.owned(); now["Service/my-stack-former"] != "" || now["Deployment/my-stack-former"] != "" || now["Deployment/my-stack"] == "" {
 			return fmt.Errorf("there are %v", slices.Sorted(maps.Keys(now)))
 		}

@@ -84,7 +84,7 @@ func TestRejectedKindDoesNotChangeOtherObjects(t *testing.T) {
 			e.StartOperator()
 			e.Apply(framework.Manifest("s", beforeEdit))
 			e.WaitReady("s")
-			framework.Eventually(t, framework.Patience, "the autoscaler has raised the number of pods", func() error {
+			e.Eventually("the autoscaler has raised the number of pods", func() error {
 				if n := *e.Deployment("s").Spec.Replicas; n != 2 {
 					return fmt.Errorf("%d pods", n)
 				}
@@ -120,7 +120,7 @@ func TestRejectedKindDoesNotChangeOtherObjects(t *testing.T) {
 
 			stop()
 			for _, name := range []string{"s", "m"} {
-				framework.Eventually(t, framework.Patience, name+" goes on", func() error {
+				e.Eventually(name+" goes on", func() error {
 					for _, c := range e.CR(name).Status.Conditions {
 						if c.Type == v1alpha2.ConditionDeploymentUpdated && c.Reason == string(problem.ApplyFailed) {
 							return fmt.Errorf("%s", c.Message)

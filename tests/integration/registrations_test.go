@@ -101,7 +101,7 @@ func TestInvalidRegistrationAffectsNoOtherResource(t *testing.T) {
 	if got := e.Deployment("mine"); got.Generation != mine.Generation {
 		t.Errorf("generation %d of the Deployment, was %d: it was rolled out again", got.Generation, mine.Generation)
 	}
-	framework.Eventually(t, framework.Patience, "nothing is wrong", func() error {
+	e.Eventually("nothing is wrong", func() error {
 		if got := op.Counted(t, metric); !slices.Equal(got, []string{metric + "{} 0"}) {
 			return fmt.Errorf("the metric reports %v", got)
 		}

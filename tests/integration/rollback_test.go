@@ -78,7 +78,7 @@ func TestFormerPodReturnsIfTheOnlyPodCannotStart(t *testing.T) {
 	e.WaitCondition("my-stack", v1alpha2.ConditionAvailable, metav1.ConditionTrue, v1alpha2.ReasonServerAvailable)
 	e.WaitCondition("my-stack", v1alpha2.ConditionReady, metav1.ConditionFalse, v1alpha2.ReasonRolledBack)
 	e.WaitCondition("my-stack", v1alpha2.ConditionStalled, metav1.ConditionTrue, v1alpha2.ReasonRolledBack)
-	framework.Eventually(t, framework.Patience, "the status is about the former pods", func() error {
+	e.Eventually("the status is about the former pods", func() error {
 		s := e.CR("my-stack").Status
 		if s.Phase != v1alpha2.PhaseReady || s.ConfigGeneration.ConfigMapName != former {
 			return fmt.Errorf("phase %s, configuration %+v, want %s", s.Phase, s.ConfigGeneration, former)

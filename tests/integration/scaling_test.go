@@ -22,7 +22,7 @@ import (
 func (e *env) scale(o client.Object, replicas int32) {
 	e.T.Helper()
 	o.SetNamespace(e.Name)
-	framework.Eventually(e.T, framework.Patience, "the scale subresource is written", func() error {
+	e.Eventually("the scale subresource is written", func() error {
 		scale := &autoscalingv1.Scale{}
 		if err := suite.Admin.SubResource("scale").Get(e.T.Context(), o, scale); err != nil {
 			return err
@@ -35,7 +35,7 @@ func (e *env) scale(o client.Object, replicas int32) {
 // hasReplicas waits until the Deployment desires and has the number of pods, and the resource's status reports it.
 func (e *env) hasReplicas(name string, want int32) {
 	e.T.Helper()
-	framework.Eventually(e.T, framework.Patience, fmt.Sprintf("%s has %d pods", name, want), func() error {
+	e.Eventually(fmt.Sprintf("%s has %d pods", name, want), func() error {
 		d, cr := e.Deployment(name), e.CR(name)
 		if *d.Spec.Replicas != want || d.Status.Replicas != want || cr.Status.Replicas != want || cr.Status.ObservedGeneration != cr.Generation {
 			return fmt.Errorf("the Deployment asks for %d and has %d, the status reports %d", *d.Spec.Replicas, d.Status.Replicas, cr.Status.Replicas)

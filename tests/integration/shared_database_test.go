@@ -18,7 +18,7 @@ import (
 func (e *env) awaitShared(name, other string) {
 	e.T.Helper()
 	const warning = "is the same database and user as in the LlamaStackDistribution "
-	framework.Eventually(e.T, framework.Patience, name+" is warned of "+other, func() error {
+	e.Eventually(name+" is warned of "+other, func() error {
 		cr := &v1alpha2.LlamaStackDistribution{}
 		if err := e.Get(cr, name); err != nil {
 			return err

@@ -78,7 +78,7 @@ func TestTLSFromASecret(t *testing.T) {
 	e.WaitCondition("s", v1alpha2.ConditionSecretsResolved, metav1.ConditionTrue, "")
 	delete(data, "ca.crt") // as with OpenShift's serving certificates: the operator trusts only this certificate
 	e.PutTLSSecret(&suite.Canaries, "llama-tls", data)
-	framework.Eventually(t, framework.Patience, "the server is believed without a CA", func() error {
+	e.Eventually("the server is believed without a CA", func() error {
 		cr := e.WaitReady("s")
 		if v := cr.Status.Version.LlamaStackServerVersion; v != suite.ServerRelease || cr.Status.DistributionConfig == nil || len(cr.Status.DistributionConfig.Providers) == 0 {
 			return fmt.Errorf("version %q, %+v", v, cr.Status.DistributionConfig)
@@ -108,7 +108,7 @@ func TestServerWithAnotherCertificateIsNotTrusted(t *testing.T) {
 	e.StartOperator()
 	e.PutTLSSecret(&suite.Canaries, "llama-tls", ca.ServerSecret(hosts))
 	e.Apply(framework.Manifest("s", withTLS))
-	framework.Eventually(t, framework.Patience, "the status reports the certificate", func() error {
+	e.Eventually("the status reports the certificate", func() error {
 		cr := e.CR("s")
 		for _, c := range cr.Status.Conditions {
 			if strings.Contains(c.Message, "the server's certificate is neither the one in its Secret") {

@@ -84,7 +84,7 @@ func TestUpgradeFromRelease09(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
 	e.release09(oldImage)
-	framework.Eventually(t, framework.Patience, "the old server runs", func() error {
+	e.Eventually("the old server runs", func() error {
 		if d := e.Deployment("old"); d.Status.AvailableReplicas != 1 {
 			return fmt.Errorf("%+v", d.Status)
 		}
@@ -111,7 +111,7 @@ func TestUpgradeFromRelease09(t *testing.T) {
 	}
 
 	e.PatchSpec("old", `{"workload":{"podDisruptionBudget":{"maxUnavailable":1}}}`)
-	framework.Eventually(t, framework.Patience, "the edit brings the new pods", func() error {
+	e.Eventually("the edit brings the new pods", func() error {
 		if d := e.Deployment("old"); !names.HasNewPods(&d.Spec.Template) {
 			return fmt.Errorf("annotations %v", d.Annotations)
 		}
@@ -124,7 +124,7 @@ func TestUpgradeFromRelease09(t *testing.T) {
 			t.Errorf("%s is still there: %v", name, err)
 		}
 	}
-	framework.Eventually(t, framework.Patience, "the CA bundle of release 0.9 goes with its last pod", func() error {
+	e.Eventually("the CA bundle of release 0.9 goes with its last pod", func() error {
 		if err := e.Get(&corev1.ConfigMap{}, "old-ca-bundle"); !apierrors.IsNotFound(err) {
 			return fmt.Errorf("old-ca-bundle is still there: %v", err) //nolint:errorlint // may be nil
 		}
@@ -144,7 +144,7 @@ func TestUpgradeFromRelease09(t *testing.T) {
 		t.Errorf("image %s, annotations %v", server.Image, d.Annotations)
 	}
 	e.PatchSpec("old", `{"distribution":{"name":"remote-vllm"}}`)
-	framework.Eventually(t, framework.Patience, "another distribution brings its image", func() error {
+	e.Eventually("another distribution brings its image", func() error {
 		d := e.Deployment("old")
 		if image := d.Spec.Template.Spec.Containers[0].Image; image == oldImage || d.Annotations[names.AnnotationAdoptedImage] != "" {
 			return fmt.Errorf("image %s, annotations %v", image, d.Annotations)
@@ -168,7 +168,7 @@ func TestUnknownNameOfRelease09KeepsRunning(t *testing.T) {
 	}
 	runs := func(what string, ready func(*appsv1.Deployment) bool) {
 		t.Helper()
-		framework.Eventually(t, framework.Patience, what, func() error {
+		e.Eventually(what, func() error {
 			if d := e.Deployment("old"); !ready(d) || d.Spec.Template.Spec.Containers[0].Image != image {
 				return fmt.Errorf("%+v", d.Spec.Template.Spec.Containers)
 			}
@@ -228,7 +228,7 @@ func TestUpgradeWithoutDeployment(t *testing.T) {
 	e := newEnv(t)
 	uids := e.release09(oldImage)
 	framework.NoError(t, suite.Admin.Delete(t.Context(), e.Deployment("old"), client.PropagationPolicy(metav1.DeletePropagationForeground)))
-	framework.Eventually(t, framework.Patience, "the Deployment is gone", func() error {
+	e.Eventually("the Deployment is gone", func() error {
 		if err := e.Get(&appsv1.Deployment{}, "old"); !apierrors.IsNotFound(err) {
 			return fmt.Errorf("reading it: %w", err)
 		}

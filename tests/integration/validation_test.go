@@ -71,7 +71,7 @@ func (e *env) startValidation() *validation {
 	}
 	framework.NoError(e.T, suite.Admin.Create(e.T.Context(), &configuration))
 	e.T.Cleanup(func() { _ = suite.Admin.Delete(context.Background(), &configuration) })
-	framework.Eventually(e.T, framework.Patience, "the API server asks the webhook", func() error {
+	e.Eventually("the API server asks the webhook", func() error {
 		out, _ := e.TryApply(framework.Manifest("probe", "distribution: {name: nowhere}"), "--dry-run=server")
 		if !strings.Contains(out, `Unsupported value: "nowhere"`) {
 			return errors.New(out)
@@ -121,7 +121,7 @@ func TestValidatingWebhook(t *testing.T) {
 		var out string
 		var lines []string
 		// The API server ignores a webhook that is late, as on a busy machine.
-		framework.Eventually(t, framework.Patience, name, func() (err error) {
+		e.Eventually(name, func() (err error) {
 			out, err = e.TryApply(framework.Manifest("s", c.spec), "--dry-run=server")
 			if lines = slices.Collect(strings.Lines(out)); len(lines) != len(c.want) {
 				return fmt.Errorf("%w: %d lines, want %d:\n%s", err, len(lines), len(c.want), out)

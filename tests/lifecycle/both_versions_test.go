@@ -61,7 +61,7 @@ func TestV1alpha1IsNeverRejected(t *testing.T) {
 
 func (s *controlPlane) awaitValidation() {
 	s.T.Helper()
-	framework.Eventually(s.T, framework.Patience, "the API server asks the webhook", func() error {
+	s.Eventually("the API server asks the webhook", func() error {
 		out, _ := s.Cluster.KubectlInput(s.T.Context(), strings.Replace(hub("probe", ""), "starter", "nowhere", 1), "apply", "--dry-run=server", "-f", "-")
 		if !strings.Contains(out, `Unsupported value: "nowhere"`) {
 			return errors.New(out)

@@ -221,7 +221,7 @@ func (r *replica) ready() error {
 // serve waits until a replica is ready, and adds it to the endpoints of the Service.
 func (s *controlPlane) serve(r *replica) {
 	s.T.Helper()
-	framework.Eventually(s.T, framework.Patience, "the replica is ready", r.ready)
+	s.Eventually("the replica is ready", r.ready)
 	s.service.Add(r.server.Address().String())
 }
 

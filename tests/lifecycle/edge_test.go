@@ -182,7 +182,7 @@ func (s *controlPlane) value(object, path string) (string, error) {
 
 func (s *controlPlane) waitField(object, path, want string) {
 	s.T.Helper()
-	framework.Eventually(s.T, framework.Patience, object+" has "+path, func() error {
+	s.Eventually(object+" has "+path, func() error {
 		got, err := s.value(object, path)
 		if err == nil && got != want {
 			err = fmt.Errorf("it is %q", got)
@@ -206,7 +206,7 @@ func (s *controlPlane) admit(object, status string) {
 // waitEdge waits until only this object exposes the server, and Ready reports what it waits for.
 func (s *controlPlane) waitEdge(object, pending string) {
 	s.T.Helper()
-	framework.Eventually(s.T, framework.Patience, "exposed by "+object, func() error {
+	s.Eventually("exposed by "+object, func() error {
 		var names []string
 		for _, kind := range []string{"route", "httproute", "ingress"} {
 			list := &unstructured.UnstructuredList{}
@@ -232,7 +232,7 @@ func (s *controlPlane) waitEdge(object, pending string) {
 // waitMessage waits until the message of a condition satisfies is.
 func (s *controlPlane) waitMessage(name, condition string, is func(message string) bool) {
 	s.T.Helper()
-	framework.Eventually(s.T, framework.Patience, condition+" of "+name, func() error {
+	s.Eventually(condition+" of "+name, func() error {
 		got, err := s.value("llsd/"+name, `{.status.conditions[?(@.type=="`+condition+`")].message}`)
 		if err == nil && !is(got) {
 			err = errors.New(got)

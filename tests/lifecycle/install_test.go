@@ -116,16 +116,16 @@ func TestInstallOverV09(t *testing.T) {
 		s.service.Add(p.Webhook)
 		p.WaitReady(t)
 	}
-	framework.Eventually(t, framework.Patience, "the stored object is reconciled", s.reconciled("v1alpha1", "kept"))
+	s.Eventually("the stored object is reconciled", s.reconciled("v1alpha1", "kept"))
 	s.wantFields("v1alpha2", "kept", map[string]any{"spec.networking.port": 8400, "spec.workload.overrides.env": "[map[name:A value:1]]"})
 	s.wantFields("v1alpha1", "kept", map[string]any{"spec.server.containerSpec.name": "main"})
 	s.Kubectl("wait", "--for=delete", "namespace/leaving", "--timeout=60s")
 
-	framework.Eventually(t, framework.Patience, "everything is stored in the current version", s.stores(`["v1alpha2"]`))
+	s.Eventually("everything is stored in the current version", s.stores(`["v1alpha2"]`))
 	// Once no v1alpha1 object is stored, applying the CRD again, as GitOps does, keeps it working.
 	s.Kubectl("apply", "-f", filepath.Join(framework.Root(), "dist", "install.yaml"))
 	s.redirect()
-	framework.Eventually(t, framework.Patience, "the operator injects its CA bundle once more", func() error {
+	s.Eventually("the operator injects its CA bundle once more", func() error {
 		_, err := s.tryVersion("v1alpha1", "kept")
 		return err
 	})
@@ -136,7 +136,7 @@ func TestInstallOverV09(t *testing.T) {
 		s.Kubectl("patch", framework.CRD, "--type=json", "-p", s.storageIn(storage))
 		s.Kubectl("annotate", "llamastackdistributions.v1alpha2.llamastack.io", "kept", "stored-in="+storage, "--overwrite")
 	}
-	framework.Eventually(t, framework.Patience, "everything is stored in the current version once more", s.stores(`["v1alpha2"]`))
+	s.Eventually("everything is stored in the current version once more", s.stores(`["v1alpha2"]`))
 
 	reads := framework.StartLoad(t, framework.DefaultLoadInterval, s.readsConverted("kept"))
 	for _, p := range []*framework.Process{first, second} {
@@ -146,5 +146,5 @@ func TestInstallOverV09(t *testing.T) {
 	}
 	reads.Check(t, "conversions while both processes were replaced")
 	s.Apply(spoke("late", ""))
-	framework.Eventually(t, framework.Patience, "one of them leads", s.reconciled("v1alpha2", "late"))
+	s.Eventually("one of them leads", s.reconciled("v1alpha2", "late"))
 }

@@ -93,6 +93,6 @@ func TestMigrationRewritesTheStore(t *testing.T) {
 	both := `["v1alpha1","v1alpha2"]`
 	s.Kubectl("patch", framework.CRD, "--subresource=status", "--type=merge", "-p", `{"status":{"storedVersions":`+both+`}}`)
 	s.run(buildManager(t), "--migrate-storage=false")
-	framework.Eventually(t, framework.Patience, "the operator works", s.reconciled("v1alpha2", "plain"))
+	s.Eventually("the operator works", s.reconciled("v1alpha2", "plain"))
 	framework.Consistently(t, 3*time.Second, "it does not migrate", s.stores(both))
 }

@@ -78,7 +78,7 @@ func TestNamespacedOperatorStaysInItsNamespaces(t *testing.T) {
 	s.in(watched[0]).WaitCondition("s", "ConfigGenerated", "True", "")
 	s.secretOfPodDefaultsArrives(watched[0])
 	s.Kubectl("patch", "llsd", "s", "-n", watched[0], "--type=merge", "-p", `{"spec":{"networking":null,"storage":null}}`)
-	framework.Eventually(t, framework.Patience, "what is no longer desired is removed", func() error {
+	s.Eventually("what is no longer desired is removed", func() error {
 		out, err := s.Cluster.KubectlRun(t.Context(), "get", "ingress,networkpolicy", "-n", watched[0], "-o", "name")
 		if err == nil && strings.Contains(out, "/s-") {
 			err = fmt.Errorf("there are %s", out)

@@ -96,7 +96,7 @@ func TestPagesOfReference(t *testing.T) {
 func (f *follower) replacesCertificate() (after func()) {
 	old := f.secret().Data[corev1.TLSCertKey]
 	return func() {
-		framework.Eventually(f.T, framework.Patience, "another certificate is served", func() error {
+		f.Eventually("another certificate is served", func() error {
 			made := &corev1.Secret{}
 			if err := f.Client.Get(f.T.Context(), client.ObjectKey{Namespace: framework.OperatorNamespace, Name: certificates.SecretName}, made); err != nil {
 				return err

@@ -132,7 +132,7 @@ func (r *replayed) switchedOver(one *framework.Recorded) {
 	if service == nil {
 		return
 	}
-	framework.Eventually(r.T, framework.Patience, one.Name()+" is as if it had never been held", func() error {
+	r.Eventually(one.Name()+" is as if it had never been held", func() error {
 		if d := r.deployment(one); release09.IsHeld(d) || d.Spec.MinReadySeconds != 0 {
 			return fmt.Errorf("the Deployment is %+v", d.ObjectMeta)
 		}
@@ -234,7 +234,7 @@ func (r *replayed) allApplied() {
 // applied waits until the Deployment has this operator's pod template.
 func (r *replayed) applied(one *framework.Recorded) {
 	r.T.Helper()
-	framework.Eventually(r.T, framework.Patience, one.Name()+" has the new pod template", func() error {
+	r.Eventually(one.Name()+" has the new pod template", func() error {
 		if d := r.deployment(one); !names.HasNewPods(&d.Spec.Template) {
 			return fmt.Errorf("the Deployment is %+v", d.ObjectMeta)
 		}

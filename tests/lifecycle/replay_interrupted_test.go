@@ -242,7 +242,7 @@ func TestRestartWritesNothing(t *testing.T) {
 	op.Stop()
 	before := framework.ReconcileCount(t)
 	op = e.StartOperator()
-	framework.Eventually(t, framework.Patience, "the operator has looked at everything", func() error {
+	e.Eventually("the operator has looked at everything", func() error {
 		if n := framework.ReconcileCount(t) - before; n < float64(len(recorded)) {
 			return fmt.Errorf("%v reconciles of %d custom resources", n, len(recorded))
 		}

@@ -81,7 +81,7 @@ func TestReplayOfRelease09IsAdopted(t *testing.T) {
 		{"op":"remove","path":"/spec/server/containerSpec/env"},{"op":"remove","path":"/spec/server/containerSpec/resources"},
 		{"op":"remove","path":"/spec/server/podOverrides/volumes"},{"op":"remove","path":"/spec/server/podOverrides/volumeMounts"},
 		{"op":"remove","path":"/spec/server/podOverrides/terminationGracePeriodSeconds"},{"op":"remove","path":"/spec/server/topologySpreadConstraints"}]`)
-	framework.Eventually(t, framework.Patience, "what is unset is gone", func() error {
+	s.Eventually("what is unset is gone", func() error {
 		text := fmt.Sprint(meaning(framework.Tree(t, r.deployment(r.one("everything")).Spec.Template)))
 		for _, was := range []string{"VLLM_URL", "VLLM_API_TOKEN", "/scratch", "/extra", "memory:4Gi", "rack", "terminationGracePeriodSeconds:90"} {
 			if strings.Contains(text, was) {
@@ -98,7 +98,7 @@ func TestReplayOfRelease09IsAdopted(t *testing.T) {
 	r.explained(foreign, string(problem.ConfigMapNotFound))
 	s.Kubectl("annotate", "configmap", "shared-conf", "-n", "shared", "llamastack.io/allow-from=other,own")
 	s.Kubectl("patch", "configmap", "shared-conf", "-n", "shared", "--type=merge", "-p", `{"data":{"config.yaml":"version: 2\nimage_name: edited\n"}}`)
-	framework.Eventually(t, framework.Patience, "an edit in the other namespace rolls out", func() error {
+	s.Eventually("an edit in the other namespace rolls out", func() error {
 		if now := r.revision(foreign); now != revision+1 {
 			return fmt.Errorf("revision %d, want %d", now, revision+1)
 		}

@@ -38,7 +38,7 @@ func TestWebhooksOutliveTheAPIServer(t *testing.T) {
 	way := framework.StartForwarder(t, "127.0.0.1:0")
 	kubeconfig, apiServer := framework.KubeconfigVia(t, s.operatorKubeconfig(), way.Address(), nil)
 	p := s.runAs(buildManager(t), kubeconfig)
-	framework.Eventually(t, framework.Patience, "the process waits for the API server", func() error {
+	s.Eventually("the process waits for the API server", func() error {
 		if !strings.Contains(p.Text(), "manager stopped and restarts when the API server is ready; the webhooks continue") {
 			return errors.New(p.Text())
 		}
@@ -49,15 +49,15 @@ func TestWebhooksOutliveTheAPIServer(t *testing.T) {
 	}
 
 	way.Add(apiServer)
-	framework.Eventually(t, framework.Patience, "the replica is ready", p.Ready)
+	s.Eventually("the replica is ready", p.Ready)
 	s.service.Add(p.Webhook)
 	s.Apply(spoke("before", ""))
-	framework.Eventually(t, framework.Patience, "it reconciles", s.reconciled("v1alpha2", "before"))
+	s.Eventually("it reconciles", s.reconciled("v1alpha2", "before"))
 	trust := trusting(s.injected())
 
 	way.Close()
 	lost := strings.Count(p.Text(), "leader election lost")
-	framework.Eventually(t, framework.Patience, "the lease is lost, and the webhooks serve", func() error {
+	s.Eventually("the lease is lost, and the webhooks serve", func() error {
 		if err := errors.Join(p.Live(), p.Ready(), converts(p, trust)); err != nil {
 			t.Errorf("while the API server is away: %v", err)
 		}
@@ -69,7 +69,7 @@ func TestWebhooksOutliveTheAPIServer(t *testing.T) {
 
 	way.Add(apiServer)
 	s.Apply(spoke("after", ""))
-	framework.Eventually(t, framework.Patience, "it reconciles again", s.reconciled("v1alpha2", "after"))
+	s.Eventually("it reconciles again", s.reconciled("v1alpha2", "after"))
 	p.Terminate(t)
 }
 
@@ -108,7 +108,7 @@ func TestMetricsNeedPermission(t *testing.T) {
 		{"a user without the role", token("nobody"), http.StatusForbidden},
 		{"a user with the role", token("reader"), http.StatusOK},
 	} {
-		framework.Eventually(t, framework.Patience, c.who, func() error {
+		e.Eventually(c.who, func() error {
 			var header []string
 			if c.token != "" {
 				header = []string{"Authorization", "Bearer " + c.token}

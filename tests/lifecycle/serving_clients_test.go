@@ -19,7 +19,7 @@ func TestOnlyTheAPIServerMayCallValidation(t *testing.T) {
 	t.Parallel()
 	s := installed(t)
 	p := s.start(buildManager(t), "--validation-client-ca-file="+filepath.Join(s.Cluster.Dir, "pki", "ca.crt"))
-	framework.Eventually(t, framework.Patience, "the API server gets the webhook's verdict", func() error {
+	s.Eventually("the API server gets the webhook's verdict", func() error {
 		out, _ := s.Cluster.KubectlInput(t.Context(), framework.Manifest("probe", "distribution: {name: startr}"), "apply", "--dry-run=server", "-f", "-")
 		if !strings.Contains(out, `did you mean "starter"`) {
 			return errors.New(out)

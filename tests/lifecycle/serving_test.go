@@ -184,7 +184,7 @@ func TestExternalCertificates(t *testing.T) {
 	s.version("v1alpha1", "measured")
 
 	s.in(framework.OperatorNamespace).PutTLSSecret(&suite.Canaries, certificates.SecretName, make2)
-	framework.Eventually(t, framework.Patience, "the new certificate is served", func() error {
+	s.Eventually("the new certificate is served", func() error {
 		if err := r.ready(); err == nil {
 			return fmt.Errorf("it is ready, although the definition does not trust it")
 		}
@@ -196,7 +196,7 @@ func TestExternalCertificates(t *testing.T) {
 	}
 	began := time.Now()
 	s.inject(append(bytes.Clone(make1["ca.crt"]), make2["ca.crt"]...))
-	framework.Eventually(t, framework.Patience, "the API server trusts the new authority", func() error {
+	s.Eventually("the API server trusts the new authority", func() error {
 		_, err := s.tryVersion("v1alpha1", "measured")
 		return err
 	})
@@ -205,10 +205,10 @@ func TestExternalCertificates(t *testing.T) {
 	if overlap := certificates.DefaultLifetimes().Overlap; overlap < 100*took {
 		t.Errorf("old and new CA overlap for %s, want far more than %s", overlap, took)
 	}
-	framework.Eventually(t, framework.Patience, "the replica is ready again", r.ready)
+	s.Eventually("the replica is ready again", r.ready)
 
 	// The validating webhook has its own CA bundle: it may fail, conversion must not.
 	s.injectValidation(caElsewhere(t)["ca.crt"])
 	next := s.startReplica(replicaOptions{elsewhere: true})
-	framework.Eventually(t, framework.Patience, "a replica is ready although the validating webhook trusts another CA", next.ready)
+	s.Eventually("a replica is ready although the validating webhook trusts another CA", next.ready)
 }

@@ -48,7 +48,7 @@ func (s *controlPlane) writers(namespace string, since time.Time) []string {
 // edit is applied.
 func (s *controlPlane) settles(namespace string) {
 	s.T.Helper()
-	framework.Eventually(s.T, framework.Patience, "the operators have reported everything", func() error {
+	s.Eventually("the operators have reported everything", func() error {
 		if wrote := s.writers(namespace, time.Now().Add(-4*time.Second)); len(wrote) > 0 {
 			return fmt.Errorf("%q wrote", wrote)
 		}
@@ -95,7 +95,7 @@ func TestShardsDivideTheCustomResources(t *testing.T) {
 	s.service.Add(rest.Webhook)
 	a := s.runNamed("a", "--watch-label-selector="+selectors["a"], "--webhook-bind-address=0")
 	for _, p := range []*framework.Process{rest, a} {
-		framework.Eventually(t, framework.Patience, "a shard waits", func() error {
+		s.Eventually("a shard waits", func() error {
 			if !strings.Contains(p.Text(), "waiting for an operator without --watch-label-selector to end") {
 				return errors.New("it does not")
 			}
@@ -107,7 +107,7 @@ func TestShardsDivideTheCustomResources(t *testing.T) {
 	for name, text := range selectors {
 		selector, err := shard.Parse(text)
 		framework.NoError(t, err)
-		framework.Eventually(t, framework.Patience, name+" leads", func() error {
+		s.Eventually(name+" leads", func() error {
 			_, err := s.Cluster.KubectlRun(t.Context(), "get", "lease", shard.Lease(selector), "-n", framework.OperatorNamespace)
 			return err
 		})
@@ -135,7 +135,7 @@ func TestShardsDivideTheCustomResources(t *testing.T) {
 
 	s.Kubectl("label", "llsd", "s", "-n", moves, "shard=a")
 	s.Kubectl("patch", "llsd", "s", "-n", moves, "--type=merge", "-p", `{"spec":{"networking":{"expose":{"hostname":"`+stays+`.example"}}}}`)
-	framework.Eventually(t, framework.Patience, "the use of the other shard is known", func() error {
+	s.Eventually("the use of the other shard is known", func() error {
 		if status := s.Kubectl("get", "llsd", "s", "-n", moves, "-o", "jsonpath={.status.conditions}"); !strings.Contains(status, stays+"/s") {
 			return fmt.Errorf("conditions %s", status)
 		}

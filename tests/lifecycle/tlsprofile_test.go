@@ -24,7 +24,7 @@ func TestPortsFollowTheTLSProfileOfTheCluster(t *testing.T) {
 	oldest := func(want uint16) {
 		t.Helper()
 		for port, address := range map[string]string{"webhooks": p.Webhook, "metrics": p.Metrics} {
-			framework.Eventually(t, framework.Patience, fmt.Sprintf("%s need %s", port, tls.VersionName(want)), func() error {
+			s.Eventually(fmt.Sprintf("%s need %s", port, tls.VersionName(want)), func() error {
 				for version := uint16(tls.VersionTLS10); version <= tls.VersionTLS13; version++ {
 					conn, err := tls.Dial("tcp", address, &tls.Config{InsecureSkipVerify: true, MinVersion: version, MaxVersion: version})
 					if err == nil {

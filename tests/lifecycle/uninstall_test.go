@@ -41,7 +41,7 @@ func TestNamespaceOfTheOperatorIsDeletedFirst(t *testing.T) {
 
 	s.install()
 	s.serve(s.startReplica(replicaOptions{}))
-	framework.Eventually(t, framework.Patience, "the API server uses the new CA certificate", func() error {
+	s.Eventually("the API server uses the new CA certificate", func() error {
 		_, err := s.TryApply(spoke("again", ""))
 		return err
 	})

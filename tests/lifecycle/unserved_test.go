@@ -39,7 +39,7 @@ func TestV1alpha1CanBeUnserved(t *testing.T) {
 
 	s.Kubectl("apply", "-k", filepath.Join(framework.Root(), "config", "overlays", "v1alpha2-only"))
 	s.redirect()
-	framework.Eventually(t, framework.Patience, "v1alpha1 is not served", func() error {
+	s.Eventually("v1alpha1 is not served", func() error {
 		if _, err := s.tryVersion("v1alpha1", "applied"); err == nil {
 			return errors.New("it is")
 		}
@@ -65,7 +65,7 @@ func TestV1alpha1CanBeUnserved(t *testing.T) {
 	s.Kubectl("apply", "-k", filepath.Join(framework.Root(), "config", "default"))
 	s.redirect()
 	for _, name := range names {
-		framework.Eventually(t, framework.Patience, "v1alpha1 is served again", func() error {
+		s.Eventually("v1alpha1 is served again", func() error {
 			_, err := s.tryVersion("v1alpha1", name)
 			return err
 		})

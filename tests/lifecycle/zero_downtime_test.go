@@ -62,7 +62,7 @@ func TestRotationUnderLoad(t *testing.T) {
 	})
 	t.Logf("the authority was replaced after %s; both were trusted for %s", overlapped.Sub(began).Round(time.Second), time.Since(overlapped).Round(time.Second))
 	next := len(seen)
-	framework.Eventually(t, framework.Patience, "the next serving certificate", func() error {
+	s.Eventually("the next serving certificate", func() error {
 		look()
 		if len(seen) == next {
 			return fmt.Errorf("still the same")

@@ -154,7 +154,7 @@ func (e *Env) StartOperator(build ...string) *Operator {
 func (e *Env) Quiet(op *Operator) {
 	e.T.Helper()
 	last, since := len(op.Requests.All()), time.Now()
-	framework.Eventually(e.T, framework.Patience, "the operator comes to rest", func() error {
+	e.Eventually("the operator comes to rest", func() error {
 		if n := len(op.Requests.All()); n != last {
 			last, since = n, time.Now()
 		}

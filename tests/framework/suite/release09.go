@@ -51,7 +51,7 @@ func (e *Env) Replay(names ...string) []*framework.Recorded {
 // WaitRevision waits until the Deployment has the revision and its controller has seen it.
 func (e *Env) WaitRevision(name, revision string) {
 	e.T.Helper()
-	framework.Eventually(e.T, framework.Patience, name+" has revision "+revision, func() error {
+	e.Eventually(name+" has revision "+revision, func() error {
 		d := e.Deployment(name)
 		if got := d.Annotations["deployment.kubernetes.io/revision"]; got != revision || d.Status.ObservedGeneration != d.Generation {
 			return fmt.Errorf("revision %q, %+v", got, d.Status)
