@@ -34,7 +34,8 @@ func edited(t *testing.T) (*Inputs, *appsv1.Deployment, *appsv1.ReplicaSet) {
 	return in, former, rs
 }
 
-// Proves: R94 (the former template returns, its inputs outlive several edits, and the failed one is not tried again).
+// Proves: R94 (the former template returns, its inputs outlive several edits, the failed one is not tried again, and another bad
+// edit returns to the same template).
 func TestRollbackReturnsToTheFormerTemplate(t *testing.T) {
 	in, former, rs := edited(t)
 	first := deployment(t, build(t, in).Objects)
@@ -74,6 +75,13 @@ func TestRollbackReturnsToTheFormerTemplate(t *testing.T) {
 		t.Error("another operator build tries the failed template again")
 	}
 	in.Build = own
+
+	back.Status = appsv1.DeploymentStatus{Replicas: 1, UpdatedReplicas: 1, AvailableReplicas: 1}
+	in.CR.Spec.Workload.Overrides.Command = []string{"another-typo"}
+	next := deployment(t, build(t, in).Objects)
+	if got, want := next.Annotations[names.AnnotationFormerInputs], former.Annotations[names.AnnotationInputHash]; got != want {
+		t.Errorf("after a rollback, the former inputs of another bad edit are %q, want %q", got, want)
+	}
 
 	in.CR.Spec.Workload.Overrides = nil
 	fixed := build(t, in)
